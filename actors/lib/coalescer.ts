@@ -10,7 +10,7 @@
  */
 import assert from "node:assert/strict";
 
-/** What differs between the users of a coalescer. */
+/** Rules that differ between the users of a coalescer. */
 export interface CoalescerRules<Caller, Request> {
   /** Whether a run for this request answers this caller. */
   readonly serves: (request: Request, caller: Caller) => boolean;
@@ -25,7 +25,7 @@ export interface CoalescerRules<Caller, Request> {
   readonly max_callers?: number;
 }
 
-/** One run of the work, under way. `run` is its number, unique within the coalescer. */
+/** A run of the work, under way. `run` is its number, unique within the coalescer. */
 export interface Run<Request> {
   readonly run: number;
   readonly request: Request;

@@ -72,7 +72,7 @@ export function enqueue<Waiter extends LaneWaiter>(
   queue.sizes[waiter.lane]++;
 }
 
-/** The same caller asked again: the later of both deadlines counts, its place stays. */
+/** A caller asked again: the later of both deadlines counts, its place stays. */
 export function extendDeadline<Waiter extends LaneWaiter>(
   queue: LaneQueue<Waiter>,
   waiter: Waiter,

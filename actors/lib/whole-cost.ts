@@ -1,4 +1,4 @@
-/** What an answer cost, when the run that gave it was not the first. */
+/** The cost of an answer, when the run that gave it was not the first. */
 import { fromMicros, toMicros } from "../../schemas/accounts.ts";
 
 /**

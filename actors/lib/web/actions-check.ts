@@ -1,4 +1,4 @@
-/** What may be wrong with a caller's steps beyond their schema: fields of another type of step, scripts that are none. */
+/** Mistakes in a caller's steps beyond their schema: fields of another type of step, scripts that are none. */
 import { Script } from "node:vm";
 import { type Action, STEPS } from "../../../schemas/actions.ts";
 

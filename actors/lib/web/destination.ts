@@ -41,7 +41,7 @@ export interface DestinationOptions {
   readonly own?: readonly Endpoint[];
 }
 
-/** What an adapter asks before it opens a connection. */
+/** The judge that an adapter asks before it opens a connection. */
 export interface Destination {
   /** Judges what can be judged before anything is resolved. `networks` stand for `allow`. */
   readonly url: (url: string, networks?: Networks) => Judgement;
@@ -93,7 +93,7 @@ const METADATA_NAMES = [
 ] as const;
 
 /**
- * The same by address. Of AWS (EC2, ECS, EKS), Azure's host service, which is a public address, Alibaba Cloud, Oracle Cloud,
+ * Addresses of these services, refused as well: of AWS (EC2, ECS, EKS), Azure's host service, which is a public address, Alibaba Cloud, Oracle Cloud,
  * Google Cloud by IPv6, Scaleway and Tencent Cloud; most others use the first.
  */
 const METADATA_ADDRESSES: ReadonlySet<string> = new Set([

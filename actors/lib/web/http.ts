@@ -77,7 +77,7 @@ export function freshnessOf(headers: ReadonlyMap<string, string>, now_ms: number
     (headers.get("cache-control") ?? "")
       .split(",")
       .map((part) => part.trim().split("=", 2))
-      // Of a repeated directive the first counts.
+      // The first of a repeated directive counts.
       .toReversed()
       .map(([name, value]) => [name!.toLowerCase().trim(), value?.trim().replace(/^"|"$/g, "")] as const),
   );
@@ -92,7 +92,7 @@ export function freshnessOf(headers: ReadonlyMap<string, string>, now_ms: number
   if (max_age_s !== null) return { ...common, max_age_s: Math.max(0, max_age_s - age_s) };
   const expires = headers.get("expires");
   if (expires === undefined) return { ...common, max_age_s: null };
-  // What is no date ("0", "-1") means it has expired (RFC 9111, 5.3).
+  // A value that is no date ("0", "-1") means it has expired (RFC 9111, 5.3).
   const until_ms = readHttpDate(expires.trim()) ?? 0;
   const from_ms = readHttpDate(headers.get("date")?.trim() ?? "") ?? now_ms;
   const left_s = Math.floor((until_ms - from_ms) / 1_000) - age_s;
@@ -236,7 +236,7 @@ export function bodyTypeOf(declared: string | null, kind: ContentKind, charset: 
   return charset === null ? TYPES[kind] : `${TYPES[kind]}; charset=${charset.toLowerCase()}`;
 }
 
-/** Of a repeated field, which arrives joined by commas, the last one that can be read. */
+/** The last of a repeated field that can be read; a repeated field arrives joined by commas. */
 function typeOf(content_type: string): MIMEType | null {
   const whole = MIMEType.parse(content_type);
   if (whole !== null) return whole;

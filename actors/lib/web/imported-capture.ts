@@ -1,8 +1,8 @@
-/** What an imported archive has of a page, for the route that gives it. */
+/** The capture of a page in an imported archive, for the route that gives it. */
 import type { Redirect } from "../../../schemas/fetch.ts";
 
 interface FoundCapture {
-  /** Of the capture: not of another page that it leads to by a redirect of the archive. */
+  /** The address of the capture: not of another page that it leads to by a redirect of the archive. */
   readonly url: string;
   readonly redirects: readonly Redirect[];
   readonly headers: ReadonlyMap<string, string>;

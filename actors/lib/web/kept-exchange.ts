@@ -136,7 +136,7 @@ export class ExchangeLog {
   /** The exchange is over, and few bytes of its body are kept. */
   async endWithFewBytes({ body }: ExchangeResponse): Promise<void> {
     if (this.#open === null) return;
-    // One byte more shows that the body goes on.
+    // A further byte shows that the body goes on.
     const start = await firstBytes(body, MAX_REDIRECT_BYTES + 1);
     this.end((exchange) => withInlineBody(exchange, start, MAX_REDIRECT_BYTES));
   }

@@ -1,4 +1,4 @@
-/** What a caller may give of its own request, beyond what its schema says: names of fields, characters, lengths, domains of cookies. */
+/** Checks of a caller's own request, beyond its schema: names of fields, characters, lengths, domains of cookies. */
 import { getDomain } from "tldts";
 import {
   cookiesIn,
@@ -31,7 +31,7 @@ export interface OwnMistake {
   readonly message: string;
 }
 
-/** What is wrong with the options beyond their schema; null: nothing. */
+/** A mistake in the options beyond their schema; null: there is none. */
 export function ownRequestMistake(
   options: OwnOptions & { readonly url: string; readonly wait_for?: object | null },
 ): OwnMistake | null {

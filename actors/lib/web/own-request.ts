@@ -66,7 +66,7 @@ export const withAuthorization =
     return transport({ ...request, authorization: open(sealed_authorization, authorizationPlace(project)) });
   };
 
-/** What a request has of its caller's own; null: nothing. */
+/** Opens what a request has of its caller's own; null: nothing. */
 export type OpenOwnRequest = (request: {
   readonly own?: SealedRequest;
   readonly project?: string;
@@ -86,10 +86,10 @@ export interface OwnHops {
   readonly enter: (url: string) => void;
   readonly hasLeft: () => boolean;
   readonly method: () => OwnRequest["method"];
-  /** Of the hop that was entered. */
+  /** Headers of the hop that was entered. */
   readonly headers: () => OwnRequest["headers"];
   readonly body: () => Buffer | null;
-  /** Those that go to the address of the hop; ones with a domain also to other origins, as long as no hop has left the domain. */
+  /** Cookies that go to the address of the hop; ones with a domain also to other origins, as long as no hop has left the domain. */
   readonly cookies: (url: string) => readonly GivenCookie[];
   /** Whether a cookie still goes anywhere. */
   readonly kept: (cookie: GivenCookie) => boolean;

@@ -11,7 +11,7 @@ import { MAX_COOKIE_BYTES } from "../../../schemas/own-request.ts";
 /** A cookie as tough-cookie writes it. */
 type Written = ReturnType<Cookie["toJSON"]>;
 
-/** What a page keeps in localStorage under one name. */
+/** An item that a page keeps in localStorage under one name. */
 export interface StorageItem {
   readonly origin: string;
   readonly name: string;
@@ -47,7 +47,7 @@ export interface SessionJar {
   readonly storage: () => readonly StorageItem[];
   /** All that the localStorage of the origin has in the end. */
   readonly keepStorage: (origin: string, items: readonly StorageItem[]) => void;
-  /** What changed since the jar was opened; null: nothing. */
+  /** Changes since the jar was opened; null: there are none. */
   readonly changes: () => string | null;
 }
 

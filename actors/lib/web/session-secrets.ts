@@ -38,7 +38,7 @@ function originIn(given: string): string | null {
   return isWeb && url.href === `${url.origin}/` ? url.origin : null;
 }
 
-/** What is wrong with one of them beyond its schema, by its place; null: nothing is. Its sentence has nothing of a value. */
+/** A mistake in one of the secrets beyond its schema, by its place; null: there is none. Its sentence has nothing of a value. */
 export function secretsMistake(
   given: GivenSecrets,
 ): { readonly loc: readonly string[]; readonly message: string } | null {

@@ -63,11 +63,11 @@ export interface HopRefusal {
   readonly detail: string | null;
 }
 
-/** What is in every result, whatever became of the page. */
+/** Fields of every result, whatever became of the page. */
 interface Left {
-  /** What it has changed of its session's cookies, sealed. */
+  /** Changes that it made to its session's cookies, sealed. */
   readonly session_changes?: string;
-  /** Of a request with `archive`, on a route that keeps exchanges: those that were answered. */
+  /** Exchanges that were answered, of a request with `archive` on a route that keeps exchanges. */
   readonly exchanges?: readonly KeptExchange[];
 }
 
@@ -90,7 +90,7 @@ export type TransportResult = Left &
         readonly actions?: TakenActions;
         /** It came from an allowed private network, or from an archive that was imported for the project alone. Default: it did not. */
         readonly is_private?: boolean;
-        /** What the request asked for and the page did not come to. */
+        /** The wish of the request that the page did not come to. */
         readonly shortfall?: Shortfall;
         readonly ms: number;
       }
@@ -120,7 +120,7 @@ export interface TakenScreenshot extends Readonly<Omit<StoredScreenshot, "sha256
   readonly bytes: Buffer;
 }
 
-/** What came of a caller's steps, and the bytes of their pictures and PDFs. */
+/** Outcomes of a caller's steps, and the bytes of their pictures and PDFs. */
 export interface TakenActions {
   readonly outcomes: readonly StoredOutcome[];
   readonly files: readonly {
