@@ -1,5 +1,5 @@
 /**
- * What a reviewer of a project said of a name: which company it means, or that none of the candidates that were shown is it. A
+ * A reviewer's decisions about names, for a project: which company a name means, or that none of the candidates that were shown is it. A
  * decision is a claim of the source `operator` about the name in the country, and holds for the project's later requests. It is not
  * written into the company's record, which all projects read.
  */
@@ -26,7 +26,7 @@ export interface ReviewDecision {
   readonly decided_ms: number;
 }
 
-/** What a decision is about. */
+/** The name that a decision is about. */
 export interface DecidedName {
   readonly project: string;
   readonly name: string;
@@ -42,7 +42,7 @@ export const decisionKey = ({ project, name, country }: DecidedName): string =>
   digestId([project, foldName(name), country ?? ""].join("\n"), KEY_CHARS);
 
 /**
- * What holds for a name in a city; null: there is no decision, or it is of another city. A decision about a name without a city holds for every
+ * The decision that holds for a name in a city; null: there is none, or it is of another city. A decision about a name without a city holds for every
  * city, and the other way round. Throws Fault.
  */
 export async function decisionAbout(
@@ -54,7 +54,7 @@ export async function decisionAbout(
   return isOther ? null : decision;
 }
 
-/** One for each name, in their order; null: there is no decision. Throws Fault. */
+/** Answers the decision for each name, in their order; null: there is none. Throws Fault. */
 export const decisionsOf = (
   documents: Documents,
   names: readonly DecidedName[],

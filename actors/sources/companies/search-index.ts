@@ -7,7 +7,7 @@ import { isFormer } from "./merging.ts";
 import { referenceOf } from "./references.ts";
 import { countryOf } from "./stored-company.ts";
 
-/** What the index holds of a company. It is put whole, and a second entry of the same id takes its place. */
+/** The entry of a company in the index. It is put whole, and a second entry of the same id takes its place. */
 export interface CompanyEntry {
   readonly id: string;
   /** The names that the company has now, the legal one first; then trading names and translations. */
@@ -23,7 +23,7 @@ export interface CompanyEntry {
   readonly identifiers: readonly string[];
   /** Default `unknown`. */
   readonly status?: string;
-  /** Of the record, 0 to 1; default 0. */
+  /** The completeness of the record, 0 to 1; default 0. */
   readonly completeness?: number;
   /** An entry never replaces one of a later version. Default 0. */
   readonly version?: number;
@@ -41,7 +41,7 @@ export interface CandidateQuery {
 }
 
 export interface Candidates {
-  /** Those that share the most telling keys first; in any order among equals. */
+  /** Companies that share the most telling keys first; in any order among equals. */
   readonly entries: readonly CompanyEntry[];
   /** How many companies have each word of the query in a name, at least up to the count from which a word is common. */
   readonly frequencies: ReadonlyMap<string, number>;
@@ -51,7 +51,7 @@ export interface Candidates {
 
 /** How far the index was made from the stored companies. */
 export interface IndexState {
-  /** Of the keys; an index of another layout is made again. */
+  /** The layout of the keys; an index of another layout is made again. */
   readonly layout: number;
   /** The key of the last stored company that is in it; null: all are. */
   readonly through: string | null;

@@ -46,7 +46,7 @@ export interface ServiceDeps {
   readonly imports: Imports;
   /** Whether the key may be used for what costs money. Throws Fault. */
   readonly allowsPaid: (project: string, key: string) => Promise<boolean>;
-  /** What the attempts of a request have cost, whichever run they were of. Throws Fault. */
+  /** The cost of all attempts of a request, whichever run they were of. Throws Fault. */
   readonly spentBy: (request_id: string) => Promise<number>;
 }
 
@@ -77,13 +77,13 @@ export interface CompanySnapshot {
   readonly groups: readonly CheckedGroup[];
   /** Groups with claims about natural persons, in the same order. */
   readonly people: readonly CheckedGroup[];
-  /** Of the company itself, and of merged ones for sources that were not asked about it. */
+  /** Checks of the company itself, and of merged ones for sources that were not asked about it. */
   readonly checks: Checks;
   readonly redirected_from: string | null;
   readonly refresh: readonly CompanyRefresh[];
   /** No source was asked for this answer. */
   readonly is_cached: boolean;
-  /** What the sources that were asked cost the caller. */
+  /** The cost to the caller of the sources that were asked. */
   readonly cost_micros: number;
 }
 
@@ -154,7 +154,7 @@ const freshLines = ({ fresh }: Pick<RefreshPlan, "fresh">): readonly CompanyRefr
     confirmed_at: check.confirmed_ms === null ? null : new Date(check.confirmed_ms).toISOString(),
   }));
 
-/** Of the groups that files have, as old as the files are. */
+/** Lines of the groups that files have, as old as the files are. */
 function importedLines(
   imported: readonly ImportedGroup[],
   checks: Checks,

@@ -1,5 +1,5 @@
 /**
- * What a source of company data is: its description, and its answers. Each source is one file in sources/.
+ * The contract of a source of company data: its description, and its answers. Each source is one file in sources/.
  * A source makes requests only through the `SourceHttp` it is given, which takes a slot of the source's limiter, stores
  * the exact bytes and reads the clock; a parser is a pure function of the bytes. Storing claims belongs to the company
  * actor.
@@ -37,7 +37,7 @@ export interface SourceLicence {
   /** SPDX id where there is one: CC0-1.0, OGL-UK-3.0. */
   readonly id: string;
   readonly url: string;
-  /** What must be shown beside the data; null: nothing. */
+  /** A text that must be shown beside the data; null: none. */
   readonly attribution: string | null;
   /** `open`: may be exported; `display`: may be shown in records only; `internal`: neither in exports nor to others. */
   readonly redistribution: "open" | "display" | "internal";
@@ -96,7 +96,6 @@ export interface SourceDescription {
   readonly canaries: readonly Canary[];
 }
 
-/** What a source is opened with. */
 export interface SourceSettings {
   /** Without a slash at the end. */
   readonly base_url: string;
@@ -163,7 +162,6 @@ export interface SourceFailure {
  */
 export type SourceHttp = (request: SourceRequest) => Promise<SourceResponse | SourceFailure>;
 
-/** What a lookup learned of one group. */
 export type GroupAnswer = {
   readonly group: FieldGroup;
   readonly documents: readonly RawDocument[];
@@ -195,7 +193,7 @@ export type LookupAnswer =
 
 /** A company that a source's search found; it is not stored. */
 export interface SearchHit {
-  /** What `lookup` of this source takes. */
+  /** The identifier that `lookup` of this source takes. */
   readonly identifier: CompanyIdentifier;
   /** Every identifier of the hit, `identifier` included. */
   readonly identifiers: readonly CompanyIdentifier[];
@@ -229,7 +227,7 @@ export type NameAnswer =
   | { readonly kind: "not_found" }
   | SourceFailure;
 
-/** What the register knows of the company that is looked up. */
+/** A company that is looked up, as the register knows it. */
 export interface KnownCompany {
   /** The legal name first; empty: none is known. */
   readonly names: readonly string[];
@@ -256,7 +254,7 @@ export interface Source {
     company: KnownCompany,
   ): Promise<LookupAnswer>;
   /**
-   * Of a source that `needs_name`: what a company is called of which only an identifier is known. The register looks for a company
+   * The name of a company of which only an identifier is known; for a source that `needs_name`. The register looks for a company
    * of this name at the other sources, and asks `lookup` to confirm it. Absent: the source has no names.
    */
   nameOf?(identifier: CompanyIdentifier, http: SourceHttp, signal: AbortSignal): Promise<NameAnswer>;
@@ -264,5 +262,5 @@ export interface Source {
   search?(query: SearchQuery, http: SourceHttp, signal: AbortSignal): Promise<SearchAnswer>;
 }
 
-/** One file of sources/ exports one of these. */
+/** Each file of sources/ exports one function of this type. */
 export type OpenSource = (settings: SourceSettings) => Source;

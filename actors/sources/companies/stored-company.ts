@@ -1,7 +1,7 @@
 /**
- * What is stored of a company, and how it is read. One document holds the claims, the record that was resolved from them
+ * The stored documents of a company, and how they are read. One document holds the claims, the record that was resolved from them
  * and the outbox of its changes, so that one conditional write changes all three or none. Claims about people are a
- * document of their own, which expires. What an unchanged refresh writes is a third, small one.
+ * document of their own, which expires. A third, small document is all that an unchanged refresh writes.
  */
 import { Fault } from "../../../cluster/ports/fault.ts";
 import type { Documents, PutOptions } from "../../../cluster/ports/documents.ts";
@@ -57,12 +57,12 @@ export interface StoredCompany {
   readonly aliases: readonly string[];
   readonly groups: readonly StoredGroup[];
   readonly record: ResolvedRecord;
-  /** Of the open claims about people, so that their change is noticed. */
+  /** The digest of the open claims about people, so that their change is noticed. */
   readonly people_digest: string | null;
   readonly outbox: readonly OutboxEntry[];
 }
 
-/** What became of the last request for a group of a source. */
+/** The result of the last request for a group of a source. */
 export interface GroupCheck {
   readonly checked_ms: number;
   /** When the source last confirmed the open claims; null: it never did. */
@@ -86,7 +86,7 @@ export interface IdentifierOwners {
   readonly companies: readonly string[];
 }
 
-/** What is known of two companies that may be one. */
+/** A judgement of two companies that may be one, and its reason. */
 export interface JudgedPair {
   readonly judgement: Judgement;
   readonly because: string;
@@ -165,7 +165,7 @@ export async function ownerOf(documents: Documents, reference: string): Promise<
   return firstOwner(documents, await COMPANY_IDS.get(documents, reference));
 }
 
-/** One for each reference, in their order; null: no company has the identifier. Throws Fault. */
+/** Answers an id for each reference, in their order; null: no company has the identifier. Throws Fault. */
 export async function ownersOf(
   documents: Documents,
   references: readonly string[],
@@ -182,7 +182,7 @@ async function firstOwner(documents: Documents, owners: IdentifierOwners | null)
   return companies[0] ?? null;
 }
 
-/** What is stored beside a company, so that those with changes are listed. */
+/** The tag of a company with changes, by which it is listed. */
 export const companyOptions = ({ outbox }: StoredCompany): PutOptions =>
   outbox.length > 0 ? { tag: OUTBOX_TAG } : {};
 

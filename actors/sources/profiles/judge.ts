@@ -1,5 +1,5 @@
 /**
- * What one route's result means for a request to the profile site, and the error of a request whose routes have all
+ * The meaning of one route's result for a request to the profile site, and the error of a request whose routes have all
  * failed. Pure.
  */
 import type { ProfileError } from "../../../schemas/errors.ts";
@@ -58,7 +58,6 @@ export function judgeResponse(page: TransportPage, now_ms: number): Outcome | nu
   return null;
 }
 
-/** What the reader says of a page. */
 export function judgeReading(reading: PageReading): Outcome {
   switch (reading.kind) {
     case "profile":
@@ -125,7 +124,7 @@ export interface Failure {
   readonly retry_after_s: number | null;
 }
 
-/** Of a request whose routes have all been tried without a final word; at least one was. */
+/** The failure of a request whose routes have all been tried without a final word; at least one was. */
 export function failureOf(tried: readonly Outcome[]): Failure {
   const asked = tried.filter(({ kind }) => kind !== "no_budget");
   const last = asked.at(-1);
@@ -155,7 +154,7 @@ export function failureOf(tried: readonly Outcome[]): Failure {
 export const lacksBudget = (tried: readonly Outcome[]): boolean =>
   tried.some(({ kind }) => kind === "no_budget");
 
-/** What the Domain actor hears of the whole request. */
+/** The outcome of the whole request that the Domain actor is given. */
 export function siteOutcome(tried: readonly Outcome[]): "answered" | "every_route_failed" | "abandoned" {
   const last = tried.at(-1);
   if (last?.kind === "page") return "answered";

@@ -56,11 +56,11 @@ export interface ProfilesCaller {
   readonly key: string;
   readonly lane: "sync" | "batch";
   readonly deadline_ms: number;
-  /** Of the call; each of its requests has one of its own. */
+  /** The id of the call; each of its requests has an id of its own. */
   readonly id: string;
 }
 
-/** One search of the service's own. */
+/** Runs one search of the service's own. */
 export type SearchPages = (
   ask: ActorClient,
   query: string,
@@ -88,12 +88,12 @@ export interface ProfilesDeps {
   readonly search: SearchPages | null;
   /** Whether the operator turned profiles on and some node has a route. */
   readonly isConfigured: () => boolean;
-  /** What the attempts of a request have cost, whichever run they were of. Throws Fault. */
+  /** The cost of all attempts of a request, whichever run they were of. Throws Fault. */
   readonly spentBy: (request_id: string) => Promise<number>;
 }
 
 export interface ProfileSite {
-  /** Of all its domains together, the key of its Domain actor. */
+  /** The name of all its domains together, the key of its Domain actor. */
   readonly name: string;
   /** The canonical one first. */
   readonly hosts: readonly string[];
@@ -128,7 +128,7 @@ export type ProfilesService = (
   caller: ProfilesCaller,
 ) => Promise<ProfilesResult>;
 
-/** What a call has done so far. */
+/** The progress of a call. */
 interface Work {
   readonly ask: ActorClient;
   readonly caller: ProfilesCaller;
@@ -336,7 +336,7 @@ async function findProfile(
   const suggested = suggestCandidates(deps.names, deps.provider, wanted, profiles, name);
   const found = bySuggestion(suggested, min_similarity);
   if (found) return { discovery: found, suggest_fetch: fetch, failed: null };
-  // What the caller or the operator forbade is not searched around.
+  // A search does not get around a refusal of the caller or the operator.
   const isFinal = failed !== null && NOT_SEARCHED.has(failed.error);
   const searched = search_fallback && !isFinal ? await searchProfiles(deps, work, wanted) : NOTHING_FOUND;
   const discovery = bySearch(searched.candidates);

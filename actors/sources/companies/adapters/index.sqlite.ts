@@ -49,7 +49,7 @@ const POSTED_AT_ONCE = 64;
  * many groups several countries share one; each doubling costs a bit a posting.
  */
 const COUNTRY_GROUPS = 64;
-/** Of the tables; a file of another one is made again. */
+/** The layout of the tables; a file of another layout is made again. */
 const FILE_LAYOUT = INDEX_LAYOUT * 100 + 1;
 /** Companies in one statement: a call for each costs twice as much. */
 const READ_AT_ONCE = 32;
@@ -106,7 +106,7 @@ function openFile(path: string): DatabaseSync {
 /** The keys are 32-bit integers; one without a sign is stored in five bytes, a negative one in nine. */
 const storedKey = (key: number): number => key >>> 0;
 
-/** Of an ISO 3166-1 alpha-2 code; null: not known. */
+/** The group of an ISO 3166-1 alpha-2 code; null: not known. */
 const groupOf = (country: string | null): number =>
   country === null ? 0 : (country.charCodeAt(0) * 26 + country.charCodeAt(1)) % COUNTRY_GROUPS;
 
@@ -116,7 +116,7 @@ interface Posting {
   readonly number: number;
 }
 
-/** What is stored of one key. */
+/** The stored postings of one key. */
 interface PackedRow {
   readonly companies: number;
   readonly last: number;
@@ -222,7 +222,7 @@ function companiesOf(database: DatabaseSync) {
   const update = database.prepare("UPDATE companies SET version = ?, entry = ? WHERE number = ?");
   const forget = database.prepare("DELETE FROM companies WHERE id = ?");
   const places = Array(READ_AT_ONCE).fill("?").join(", ");
-  // Of a company in another country the text is not returned: parsing it takes longer than all that is done with most entries.
+  // The text of a company in another country is not returned: parsing it takes longer than all that is done with most entries.
   const entriesOf = database.prepare(
     `SELECT number, entry FROM companies WHERE number IN (${places}) AND instr(entry, ?) > 0`,
   );

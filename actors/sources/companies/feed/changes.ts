@@ -19,7 +19,7 @@ export interface StoredChange {
   readonly version: number;
   /** Never less than that of the change before. */
   readonly changed_ms: number;
-  /** Of the company before and after the change. */
+  /** Countries of the company before and after the change. */
   readonly countries: readonly string[];
   /** An import changed a company that only imports know; absent: the company is stored. */
   readonly is_imported?: true;
@@ -30,7 +30,7 @@ export interface StoredBaseline {
   readonly seq: number;
   readonly type: "baseline";
   readonly source: string;
-  /** Of file. */
+  /** The kind of file. */
   readonly kind: string;
   /** The number of the import. */
   readonly run: number;
@@ -46,7 +46,7 @@ export type FeedEntry = StoredChange | StoredBaseline;
 export const changeKey = (seq: number): string => String(seq).padStart(15, "0");
 export const changeId = (seq: number): string => `chg_${seq.toString(36)}`;
 
-/** What the sequencer stores before it writes: after a crash the next sequencer writes the same batch again. */
+/** The state that the sequencer stores before it writes: after a crash the next sequencer writes the same batch again. */
 export interface SequencerState {
   readonly last_seq: number;
   readonly changed_ms: number;
@@ -78,7 +78,7 @@ export const EMPTY_STATE: SequencerState = { last_seq: 0, changed_ms: 0, batch: 
 
 export interface ChangePage {
   readonly changes: readonly StoredChange[];
-  /** Of any country. Together with the changes at most as many as were asked for. */
+  /** Baselines of any country. Together with the changes they are at most as many as were asked for. */
   readonly baselines: readonly StoredBaseline[];
   /** The last number that was looked at: the page's cursor, also when the filter dropped it. */
   readonly through_seq: number;

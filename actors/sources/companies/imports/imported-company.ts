@@ -7,13 +7,13 @@ import type { CompanyEntry } from "./entry.ts";
 import type { ImportKind } from "./import-kind.ts";
 import type { ImportedRow } from "./store.ts";
 
-/** One group of a company as one file states it. */
+/** A group of a company as one file states it. */
 export interface ImportedGroup {
   readonly source: string;
   readonly group: FieldGroup;
   readonly native_id: string;
   readonly precedence: number;
-  /** Of the claims. */
+  /** Documents that the claims were read from. */
   readonly documents: readonly RawDocument[];
   readonly claims: readonly SourceClaim[];
   /** When the source published the first file with it, and the last one. */
@@ -37,7 +37,7 @@ export interface ImportedCompany {
 export interface Imports {
   /** By an id `cmp_…` or `scheme:value`; null: no import knows it. Throws Fault. */
   company(reference: string): Promise<ImportedCompany | null>;
-  /** What imports know of a company with these identifiers. Throws Fault. */
+  /** Answers the groups that imports know of a company with these identifiers. Throws Fault. */
   groupsOf(references: readonly string[]): Promise<readonly ImportedGroup[]>;
   /** The companies of a source for the search index, in the order of their numbers, from this one on. */
   entriesOf(source: string, from: string): AsyncIterable<readonly CompanyEntry[]>;
@@ -47,9 +47,9 @@ export interface Imports {
     number: string,
     limit: number,
   ): Promise<{ readonly entries: readonly CompanyEntry[]; readonly last: string | null }>;
-  /** What these rows, which an import wrote, changed of their companies. */
+  /** Answers the changes of companies by these rows, which an import wrote. */
   changesOfRows(kind: ImportKind, rows: readonly ImportedRow[]): Promise<readonly ImportedChange[]>;
-  /** What the search index takes of these rows, which a file changed. */
+  /** Answers the changes of the search index by these rows, which a file changed. */
   entriesOfRows(kind: ImportKind, rows: readonly ImportedRow[]): Promise<EntryChanges>;
 }
 

@@ -12,7 +12,7 @@ interface SourceGroup {
   readonly claims: readonly SourceClaim[];
 }
 
-/** What rows of the other kinds state of a group; its claims stand beside those of the company's own row. */
+/** A group as rows of the other kinds state it; its claims stand beside those of the company's own row. */
 export interface PartGroup {
   readonly group: FieldGroup;
   readonly precedence: number;
@@ -26,12 +26,12 @@ export interface ImportedSource {
   readonly source: string;
   /** The scheme of the company's number at the source. */
   readonly own_scheme: string;
-  /** One row for each company. */
+  /** The kind of file with one row for each company. */
   readonly base: ImportKind;
   readonly kinds: readonly ImportKind[];
   /** The company's number in a key of any of its kinds. */
   readonly numberOf: (key: string) => string;
-  /** One version of the company's own row. */
+  /** Groups of one version of the company's own row. */
   readonly groupsOf: (row: {
     readonly number: string;
     readonly tuple: Tuple;
@@ -48,5 +48,5 @@ export interface ImportedSource {
 
 export const numberBefore = (key: string): string => key.split(KEY_SEPARATOR, 1)[0]!;
 
-/** What stands behind the company's number in a key. */
+/** The part of a key behind the company's number. */
 export const secondOf = (key: string): string => key.split(KEY_SEPARATOR)[1]!;

@@ -1,5 +1,5 @@
 /**
- * What imports know of a company: the rows of its files as claims, worked out when they are read. A company of which nothing else is
+ * The knowledge of imports about a company: the rows of its files as claims, worked out when they are read. A company of which nothing else is
  * stored has the id that its number at the source gives, so that it is the same after any import.
  */
 import { LRUCache } from "lru-cache";
@@ -43,7 +43,7 @@ const ownReference = ({ source, number }: Pick<Subject, "source" | "number">): s
 /** The id of a company that only imports know. */
 export const importedId = (own_reference: string): string => `cmp_${digestId(own_reference, 16)}`;
 
-/** What is stored beside a row so that it is found, its own number left out: that is its key. */
+/** References stored beside a row so that it is found by them; its own number is left out, because it is the row's key. */
 export function storedReferences(sources: readonly ImportedSource[]) {
   return (kind: ImportKind, key: string, tuple: Tuple): readonly string[] => {
     const source = sources.find(({ base }) => base === kind);
@@ -125,7 +125,7 @@ function subjectFinder({ store, sources }: Pick<ImportsDeps, "store" | "sources"
     return [...found.values()];
   }
 
-  /** The same company at the other sources, in the order of the sources. */
+  /** The company of the subject at every source that has it, in the order of the sources. */
   async function membersOf(subject: Subject): Promise<readonly Subject[]> {
     const others: Subject[] = [];
     const found = await subjectsOf(strongOf(subject), subject);
@@ -147,11 +147,11 @@ const strongOf = ({ source, number, row }: Subject): readonly string[] => [
     .filter((reference) => isStrong(identifierOf(reference).scheme)),
 ];
 
-/** Of several companies of one source with one identifier none is meant. */
+/** An identifier that several companies of one source have means none of them. */
 const onlyOnes = (subjects: readonly Subject[]): readonly Subject[] =>
   subjects.filter((subject) => subjects.filter(({ source }) => source === subject.source).length === 1);
 
-/** What the rows of one company at one source state. */
+/** Reads the rows of one company at one source as groups of claims. */
 function groupReader({ store }: Pick<ImportsDeps, "store">, runs: ReturnType<typeof runBook>) {
   const documentOf = (run: ImportRun, { line, offset }: ImportedRow): RawDocument => ({
     url: line === 0 ? run.origin : `${run.origin}#row=${line}&offset=${offset}`,
@@ -230,7 +230,7 @@ function groupReader({ store }: Pick<ImportsDeps, "store">, runs: ReturnType<typ
   return groupsOfSubject;
 }
 
-/** What a row of a company states now and stated before, by top-level field of the record. */
+/** Top-level fields of the record in which a row of a company differs from the row before it. */
 function fieldsThatDiffer(
   { source, number }: Subject,
   before: ImportedRow | null,
@@ -298,7 +298,7 @@ function changeReader({ store, sources }: ImportsDeps, { membersOf }: ReturnType
     const numbers = [...new Set(rows.map(({ key }) => source.numberOf(key)))];
     const found = await store.rows(source.base.name, numbers);
     const changes = await Promise.all(found.map((row) => changeOf({ source, number: row.key, row }, kind)));
-    // Of two rows of one company, as of a relationship, the change is one.
+    // Two rows of one company, as of a relationship, are one change.
     return [...new Map(changes.map((change) => [change.company_id, change])).values()];
   };
 }
@@ -325,7 +325,7 @@ export function openImports(deps: ImportsDeps): Imports {
     };
   }
 
-  /** One entry for each company, whichever of its rows it was found by. */
+  /** Answers an entry for each company, whichever of its rows the company was found by. */
   async function changesOf(subjects: readonly Subject[]): Promise<EntryChanges> {
     const entries = new Map<string, CompanyEntry>();
     const removed = new Set<string>();
@@ -418,7 +418,7 @@ const tupleOf = ({ tuple }: ImportedRow): Tuple => JSON.parse(tuple) as Tuple;
 const entryOf = (id: string, { source, number, row }: Subject): CompanyEntry =>
   source.entryOf(id, number, tupleOf(row), endedOn(row));
 
-/** What the first source says, with the names and numbers of all. */
+/** Values of the first source that has them, with the names and numbers of all sources. */
 function mergedEntry(entries: readonly CompanyEntry[]): CompanyEntry {
   const { claims: _claims, ...first } = Object.assign({}, ...entries.toReversed()) as CompanyEntry;
   return {

@@ -3,7 +3,7 @@
  * is no part of the documents: three million rows are written beside live traffic. One run of a source writes at a time.
  */
 
-/** What became of the rows of a run. */
+/** Counts of the rows of a run, by what the import did with them. */
 export interface RunCounts {
   /** Records of the file that were read. */
   readonly records: number;
@@ -23,7 +23,7 @@ export type RunState = "running" | "done" | "failed";
 /** `rows`: the file is read; `absent`: rows that it does not have are closed; `index`: changed rows are given to the index. */
 export type RunPhase = "rows" | "absent" | "index";
 
-/** One import of one file. Its number is the number of the file in rows. */
+/** An import of one file. Rows name the file by the number of its run. */
 export interface ImportRun {
   readonly run: number;
   readonly source: string;
@@ -58,7 +58,7 @@ export interface ImportRun {
   readonly started_ms: number;
   readonly ended_ms: number | null;
   readonly problem: string | null;
-  /** What the operator should look at: many bad rows, rows that were not closed. */
+  /** Warnings that the operator should look at: many bad rows, rows that were not closed. */
   readonly warnings: readonly string[];
   /** Stated by the rows that the run wrote, as far as they were given to the index; absent: none were. */
   readonly claims?: number;
@@ -69,7 +69,7 @@ export interface ImportRun {
 /** A row as it is stored. */
 export interface ImportedRow {
   readonly key: string;
-  /** Of the tuple. */
+  /** The digest of the tuple. */
   readonly digest: string;
   /** The run that wrote it. */
   readonly run: number;
@@ -88,7 +88,7 @@ export interface RowWrite extends ImportedRow {
   /** The identifiers that lead to the row from now on, and those that no longer do. */
   readonly references: readonly string[];
   readonly dropped: readonly string[];
-  /** What it replaces is kept as an earlier version. */
+  /** The row that this one replaces; it is kept as an earlier version. */
   readonly before: ImportedRow | null;
 }
 
@@ -115,7 +115,7 @@ export interface FoundReference {
 
 /** The most bad rows that are kept of a run; all are counted. */
 export const MAX_BAD_ROWS = 10_000;
-/** Of a bad row. */
+/** Characters that are kept of the text of a bad row. */
 export const MAX_BAD_TEXT = 2_048;
 
 /** All methods throw Fault "documents_unreachable"; `commit` also "lease_lost". */

@@ -59,7 +59,7 @@ const MIN_WORD_SIMILARITY = 0.8;
 /** Scores are sums of decimals: 0.93 − 0.85 is a little less than 0.08. */
 const TOLERANCE = 1e-9;
 
-/** What the index says of the words of a query. */
+/** How rare the words of a query are in the index. */
 export interface Rarity {
   /** How many companies have the word; at least up to where it is common. */
   readonly frequencies: ReadonlyMap<string, number>;
@@ -82,7 +82,7 @@ export interface QueryDetails {
   readonly city?: string | null;
   readonly postcode?: string | null;
   readonly country?: string | null;
-  /** Of the identifiers that the caller names. */
+  /** Countries of the identifiers that the caller names. */
   readonly countries?: readonly string[];
   readonly rarity?: Rarity | null;
 }
@@ -128,16 +128,16 @@ export const PART_KINDS = [
 ] as const;
 type PartKind = (typeof PART_KINDS)[number];
 
-/** One thing that speaks for or against a candidate. */
+/** A reason for or against a candidate. */
 export interface ScorePart {
   readonly kind: PartKind;
-  /** What the caller names; null: nothing. */
+  /** The value that the caller names; null: none. */
   readonly query: string | null;
-  /** What the candidate has; null: nothing. */
+  /** The value that the candidate has; null: none. */
   readonly candidate: string | null;
   /** 0 to 1. */
   readonly similarity: number | null;
-  /** What it adds to the score. */
+  /** The amount that the part adds to the score. */
   readonly effect: number;
 }
 
@@ -361,7 +361,7 @@ export interface RankedCandidate {
   /** Default: the score. */
   readonly evidence?: number;
   readonly is_active: boolean;
-  /** Of the record, 0 to 1. */
+  /** The completeness of the record, 0 to 1. */
   readonly completeness: number;
   /** Its legal name is what the caller wrote, but for case and punctuation. Default false. */
   readonly is_exact?: boolean;

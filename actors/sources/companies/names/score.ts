@@ -129,11 +129,11 @@ export interface PreparedName {
   readonly territories: ReadonlySet<string>;
   /** First letters of all words, with and without legal forms and optional words. */
   readonly initials: readonly string[];
-  /** What the legal forms can be; empty: not known. */
+  /** Groups that the legal forms can be of; empty: not known. */
   readonly form_groups: ReadonlySet<string>;
 }
 
-/** What each form can be. */
+/** The groups of each form, once they were worked out. */
 const groupsOfForm = new Map<string, readonly string[]>();
 function groupsOf(form: string): readonly string[] {
   let groups = groupsOfForm.get(form);
@@ -245,7 +245,7 @@ export const skeletonOf = (word: string): string =>
     .replaceAll(/[aeiouyh]/g, "")
     .replaceAll(/(.)\1+/g, "$1");
 
-/** Of the one word in which two names differ. Letters and short codes are too short to count against them. */
+/** The penalty for the one word in which two names differ. Single characters and short codes are too short to count against them. */
 function penaltyOfWords(a: string, b: string): number {
   const length = Math.max(a.length, b.length);
   if (length < MIN_TELLING_CHARS || (isNumber(a) && isNumber(b))) return 0;
@@ -264,7 +264,7 @@ export interface NameEffect {
   readonly effect: number;
 }
 
-/** What speaks against two names that look alike. */
+/** Reasons against two names that look alike. */
 function effectsOf(
   a: PreparedName,
   b: PreparedName,

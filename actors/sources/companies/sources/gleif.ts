@@ -280,7 +280,7 @@ const gleifAddress = (
     language: address.language,
   });
 
-/** Of the LEI itself: it may lapse while the company is well. */
+/** States in which an LEI is current. An LEI may lapse while the company is well. */
 const CURRENT_LEI: ReadonlySet<string> = new Set(["ISSUED", "PENDING_TRANSFER", "PENDING_ARCHIVAL"]);
 /** Was not renewed on its date; any other LEI that is not current (DUPLICATE, RETIRED, ANNULLED) was withdrawn. */
 const LAPSED = "LAPSED";
@@ -417,7 +417,7 @@ export const GLEIF: SourceDescription = {
 };
 
 const ACCEPT = [["Accept", "application/vnd.api+json"]] as const;
-/** Of ISINs; the largest issuers have thousands, and a longer list is marked as incomplete. */
+/** Items of a list on one page. The largest issuers have thousands of ISINs; a list over `MAX_PAGES` pages is marked as incomplete. */
 const ITEMS_A_PAGE = 200;
 const MAX_PAGES = 10;
 
@@ -459,7 +459,7 @@ interface Fetched {
   readonly claims: SourceClaim[];
 }
 
-/** What a link of a parent leads to, below the record's own address. */
+/** Paths that the links of a parent lead to, below the record's own address. */
 const PATHS = {
   "reporting-exception": "-parent-reporting-exception",
   "relationship-record": "-parent-relationship",
@@ -562,7 +562,7 @@ async function parentGroups(
   ];
 }
 
-/** What a list below the record adds to what is known without it; a list longer than `MAX_PAGES` pages is not complete. */
+/** Knowledge with the items of a list below the record added; a list longer than `MAX_PAGES` pages is not complete. */
 type WithList = Fetched & { readonly is_complete: boolean; readonly problem?: SourceFailure };
 
 function withList<Item>(
@@ -616,7 +616,7 @@ function childClaims(document: RawDocument, children: readonly LeiRecord[]): rea
   return list.claims;
 }
 
-/** What changed in the record since GLEIF keeps it, as events: names, addresses, forms, numbers. */
+/** Changes of the record since GLEIF keeps it, as events: names, addresses, forms, numbers. */
 function modificationClaims(
   lei: string,
   document: RawDocument,
