@@ -1,5 +1,5 @@
 /**
- * What a source states about a company: claims. A claim is one value of one field, with the raw document that it was read
+ * Claims: statements of a source about a company. A claim is one value of one field, with the raw document that it was read
  * from. The register stores claims and never overwrites one; the record is resolved from them (resolution.ts). This file
  * has the fields that a claim may name, and nothing about storing.
  */
@@ -25,7 +25,7 @@ type Cardinality = "single" | "keyed";
 
 interface FieldRule {
   readonly cardinality: Cardinality;
-  /** What the key is made of. Null: `single` has none. */
+  /** The parts that the key is made of. Null: `single` has none. */
   readonly key: string | null;
   /** Two sources that differ are listed in `quality.conflicts`. */
   readonly is_contested: boolean;

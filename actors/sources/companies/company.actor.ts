@@ -34,7 +34,7 @@ interface State {
   readonly tasks: Task[];
   /** The result of the task that runs: it may be larger than a message, and it never leaves the process. */
   answer: RefreshAnswer | null;
-  /** Of the operator's tasks: of a split the former survivor, of a merge the new one. */
+  /** The survivor of an operator's task: of a split the former one, of a merge the new one. */
   survivor: string | null;
   task_number: number;
   isRunning: boolean;
@@ -86,7 +86,7 @@ export function companyActor(deps: RefreshDeps) {
           (task, index): task is RefreshTask =>
             task.kind === "refresh" &&
             JSON.stringify(wanted(task.request)) === text &&
-            // What a task that runs has read may be older than this request, unless it is the same request.
+            // A task that runs may have read data from before this request, unless it is the same request.
             (index > 0 || !isRunning || isRepeated(task.request, request)),
         );
         const caller = { request, reply: turn.deferReply<RefreshAnswer>() };

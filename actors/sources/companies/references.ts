@@ -54,11 +54,11 @@ export interface FoundCompany {
   /** The id that the caller gave, when it was merged into another. */
   readonly redirected_from: string | null;
   readonly reference: string | null;
-  /** What imports know of it, when nothing else is stored. */
+  /** The company as imports know it, when nothing else is stored. */
   readonly imported: ImportedCompany | null;
 }
 
-/** What is known of a company: what is stored, or else what imports have. Throws Fault. */
+/** Reads a company as it is stored, or else as imports have it. Throws Fault. */
 export async function knownCompanyOf(
   documents: Documents,
   imports: Imports,

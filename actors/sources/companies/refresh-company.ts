@@ -1,5 +1,5 @@
 /**
- * One refresh of one company: asks the sources that are due, all at once, and writes what changed. Background work of the
+ * A refresh of a company: asks the sources that are due, all at once, and writes what changed. Background work of the
  * company actor, so there is one at a time for a company; a writer that lost the key is refused by the document's version
  * and epoch.
  *
@@ -177,7 +177,7 @@ async function askSources(run: Run, loaded: LoadedCompany): Promise<Refreshed> {
   return { answers, fresh: [...fresh.values()], cost_micros };
 }
 
-/** Of a company that is not stored, and that no source looks up by the identifier that the caller has. */
+/** Identifiers of a company that is not stored, and that no source looks up by the identifier that the caller has. */
 async function identified(
   { deps, request, context }: Run,
   stored: StoredCompany | null,

@@ -5,7 +5,7 @@ import { isOwnOf } from "./record.ts";
 import type { CompanyIdentifier, Source, SourceDescription } from "./source.ts";
 import { checkKey, type Checks, type GroupCheck, type StoredCompany } from "./stored-company.ts";
 
-/** What a caller of a record wants. */
+/** Sources, groups and age that a caller of a record wants. */
 export interface RefreshScope {
   /** Names of sources; null: all. */
   readonly sources: readonly string[] | null;
@@ -22,7 +22,7 @@ export interface KnownIdentifier extends CompanyIdentifier {
   readonly is_own: boolean;
 }
 
-/** Of the record. */
+/** The identifiers of the record. */
 export function knownIdentifiers({
   groups,
   record,

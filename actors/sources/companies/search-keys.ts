@@ -32,7 +32,7 @@ const MAX_PAIRED_WORDS = 5;
 /** The longest words have a key by their consonants, for names that were transliterated in two ways. */
 const MAX_SKELETONS = 2;
 const MIN_SKELETON_CHARS = 4;
-/** Of the whole name without blanks: it has them where a word is written as two. */
+/** Characters at each edge of the whole name without blanks: a name has blanks where a word is written as two. */
 const JOINED_EDGE_CHARS = 6;
 const MIN_INITIALS = 3;
 const MAX_WORDS = 12;
@@ -141,7 +141,7 @@ export const MAX_LOOKED_AT = 4_000;
 export interface KeyPostings<Id> {
   /** How many companies have the key, at least up to MAX_POSTINGS + 1. */
   readonly count: number;
-  /** Those of them that fit; read only where the key counts. */
+  /** Companies that have the key and fit; read only where the key counts. */
   readonly companies: () => readonly Id[];
 }
 

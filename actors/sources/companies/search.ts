@@ -115,7 +115,7 @@ export interface SearchPage {
 }
 
 /**
- * One page of a ranking, together with live hits. Live hits belong to the first page only, so one that has no room in it is in none;
+ * A page of a ranking, together with live hits. Live hits belong to the first page only, so one that has no room in it is in none;
  * a company of the register that has none is on the next page. Throws Fault.
  */
 export async function searchPage(
@@ -217,7 +217,7 @@ const entryOf = (hit: SearchHit): CompanyEntry => ({
   identifiers: hit.identifiers.map(referenceOf),
 });
 
-/** What people type is often the beginning of a long name: each word of the query begins a word of the hit's. */
+/** Each word of the query begins a word of the hit's name: people often type the beginning of a long name. */
 function beginsWords(query: string, { name, former_names }: SearchHit): boolean {
   const wanted = foldName(query).split(" ").filter(Boolean);
   return [name, ...former_names].some((each) => {
@@ -346,7 +346,7 @@ export interface Resolved {
   readonly match: JsonObject | null;
   readonly reason: NoMatchReason | null;
   readonly candidates: readonly JsonObject[];
-  /** One for each candidate, in their order. */
+  /** Explanations of the candidates, in their order. */
   readonly explanations: readonly Explanation[];
 }
 

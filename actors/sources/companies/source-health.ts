@@ -121,7 +121,7 @@ const ORDER = STATES.map(([state]) => state);
 const worst = (states: readonly HealthState[]): HealthState =>
   states.reduce((a, b) => (ORDER.indexOf(a) < ORDER.indexOf(b) ? b : a));
 
-/** What the status of the service is drawn from: outcomes of the last 600 s. */
+/** Figures for the status of the service: outcomes of the last 600 s. */
 export interface SourceFigures {
   readonly requests: number;
   readonly successes: number;
@@ -160,7 +160,7 @@ export interface HealthBook {
 }
 
 const STORE_AFTER_MS = 5_000;
-/** What a node collects while the store does not answer. */
+/** Outcomes of a source that a node collects, at most, while the store does not answer. */
 const MAX_WAITING = 1_000;
 /** Longer than for outcomes: the record of an endpoint is some 25 KB. When too long, a changed document is noticed late. */
 const STORE_SHAPES_AFTER_MS = 10_000;
@@ -219,7 +219,7 @@ export function openHealth({
     }
   }
 
-  /** Of each source what is stored, with the outcomes that this node has not stored yet. */
+  /** Reads the stored record of each source, with the outcomes that this node has not stored yet. */
   async function readEach<T>(
     sources: readonly string[],
     view: (record: HealthRecord, now_ms: number) => T,

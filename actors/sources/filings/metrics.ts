@@ -1,11 +1,11 @@
-/** What the filing system counts. */
+/** Metrics of the filing system. */
 import { answerSeries, SECONDS, type MetricTable } from "../../../cluster/ports/metrics.ts";
 import { FILINGS_ERRORS } from "../../../schemas/errors.ts";
 import { SOURCE_KINDS } from "../../../schemas/filing-source.ts";
 
 const LANES = ["sync", "batch"];
 const GRANTS = ["granted", "paused", "rate_limited"];
-/** What a request to the filing system came to: its own outcomes, its throttling, and problems of the connection. */
+/** Outcomes of a request to the filing system: its own, those of throttling, and problems of the connection. */
 const FILING_OUTCOMES = (
   "ok unchanged not_modified missing redirect refused broken too_large incomplete slot_expired " +
   "throttled_threshold throttled_identity_refused throttled_http_403 throttled_http_429 throttled_http_503 " +

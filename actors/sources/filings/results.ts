@@ -48,7 +48,7 @@ export interface DocumentResult {
   readonly is_busy?: true;
 }
 
-/** What every answer says of how it came about. */
+/** Fields of every answer about how it came about. */
 export interface AnswerOutcome {
   readonly error: string | null;
   readonly retry_after_s: number | null;
@@ -85,7 +85,7 @@ export const documentReply = ({ url, answer, bodies, is_busy }: DocumentResult):
   is_busy: is_busy === true,
 });
 
-/** Of requests that name a filer by ticker, name or ISIN. */
+/** The hint of requests that name a filer by ticker, name or ISIN. */
 export interface WithHint {
   readonly hint?: FilerHint;
 }

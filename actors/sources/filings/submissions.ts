@@ -159,7 +159,7 @@ export function canHold({ filing_from, filing_to }: PageEntry, { since, until }:
 export const newestFirst = (pages: readonly PageEntry[]): readonly PageEntry[] =>
   pages.toSorted((a, b) => (b.filing_to ?? "9").localeCompare(a.filing_to ?? "9"));
 
-/** One row of one document. */
+/** The place of a row: its document and its position there. */
 interface RowRef {
   readonly rows: Rows;
   readonly at: number;
@@ -199,7 +199,7 @@ export function select(
       if ((since !== null && date < since) || (until !== null && date > until)) continue;
       if (!isForm(form[at] as string)) continue;
       const accession = accessionNumber[at] as string;
-      // The same filing can be in the recent list and on a page.
+      // A filing can be both in the recent list and on a page.
       if (documents.length > 1) {
         if (accessions.has(accession)) continue;
         accessions.add(accession);

@@ -34,7 +34,7 @@ export const GOOD_SCORE = 0.75;
 const MIN_SCORE = 0.35;
 export const RESULTS_PER_QUERY = 5;
 
-/** What an address and its title can show, and how much each counts; together 1. */
+/** Weights of what an address and its title can show; together 1. */
 const WEIGHTS = { path: 0.45, title: 0.25, city: 0.1, country: 0.08, host: 0.05, register: 0.07 } as const;
 
 /** The city is what stands before the first comma: "Hamburg, Germany". */
@@ -135,7 +135,7 @@ export function urlScore(
   return parts.path === 0 ? Math.min(score, MIN_SCORE / 2) : Math.round(score * 1_000) / 1_000;
 }
 
-/** Of several queries' candidates the best of each address, best first. */
+/** The best candidate of each address among those of several queries, best first. */
 export function bestCandidates(candidates: readonly ProfileCandidate[]): readonly ProfileCandidate[] {
   const best = new Map<string, ProfileCandidate>();
   for (const candidate of candidates)

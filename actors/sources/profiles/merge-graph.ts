@@ -47,7 +47,7 @@ export function profileOf(page: PageProfile, graph: Connections | null, source: 
   };
 }
 
-/** Those whose name is not listed yet, each name once. */
+/** Connections whose name is not listed yet, each name once. */
 function missing(
   listed: ReadonlySet<string>,
   connections: readonly ProfileConnection[],
@@ -82,7 +82,7 @@ const officerOf = ({
 
 const CONNECTED = { id: null, direction: null } as const;
 
-/** What stands in for the graph where it could not be fetched. */
+/** The graph made from the page, where the site's own could not be fetched. */
 function pageGraph({ officers, related }: PageProfile): Profile["network_graph"] {
   return {
     company_connections: related.map(({ name, relation, url, absolute_url }) => ({

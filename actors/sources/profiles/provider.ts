@@ -1,11 +1,11 @@
 /**
- * What is specific to one profile site: its addresses, its words and its markup. Each site is one file in providers/. A
+ * The specifics of one profile site: its addresses, its words and its markup. Each site is one file in providers/. A
  * provider makes no request and knows no route; everything in it is a pure function.
  */
 import type { CheerioAPI } from "cheerio/slim";
 import type { Connections, PageProfile, SuggestItem } from "../../../schemas/profiles.ts";
 
-/** What the address of a profile page says by itself. */
+/** Facts that the address of a profile page shows by itself. */
 export interface ProfilePath {
   /** The name and the place, as text. */
   readonly words: string;
@@ -25,7 +25,7 @@ export type Wall =
 
 export interface ProfileReading {
   readonly profile: PageProfile;
-  /** What the site's own page sends with its request for the graph. */
+  /** The token that the site's own page sends with its request for the graph. */
   readonly graph_token: string | null;
   /** Titles of sections that the provider does not know. */
   readonly unknown_sections: readonly string[];

@@ -1,5 +1,5 @@
 /**
- * One request to the profile site as it goes on: what it was started with and what has come of it. The record lives in
+ * A request to the profile site as it goes on: what it was started with and what has come of it. The record lives in
  * the process that runs it and is never stored or sent.
  */
 import type { ActorClient, WorkContext } from "../../../cluster/actor.ts";
@@ -41,7 +41,7 @@ export interface SiteRun {
   spent_micros: number;
 }
 
-/** What the request needs of other slices. */
+/** Permits and budget that the request needs of other slices. */
 export interface SiteAccess {
   /** robots.txt and a slot for one request. Throws Fault lease_lost. */
   readonly admit: (run: SiteRun, url: string) => Promise<Admission>;
@@ -67,7 +67,7 @@ export interface SiteRequestDeps {
   readonly metrics: Metrics;
   readonly log: Log;
   readonly access: SiteAccess;
-  /** Those that some node has at the moment. */
+  /** Routes that some node has at the moment. */
   readonly routes: Readonly<Partial<Record<PremiumTier, Transport>>>;
   readonly read: (order: ReadOrder, signal: AbortSignal) => Promise<TaskResult<PageReading>>;
   readonly provider: { readonly name: string; readonly parser_version: string };

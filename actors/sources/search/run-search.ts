@@ -1,5 +1,5 @@
 /**
- * One search from its request to its answer: the cache, then the metasearch instances in turn, then the fallback API when the
+ * A search from its request to its answer: the cache, then the metasearch instances in turn, then the fallback API when the
  * primary answer is poor. Whatever the upstreams do, it ends within UPSTREAM_MS for each, with a named result. merge.ts decides
  * what is poor, cache.ts what is stored, health.ts which instance may be asked.
  */
@@ -35,7 +35,7 @@ export interface Spending {
 
 export interface Fallback {
   readonly engine: Engine;
-  /** Of one request, in millionths. */
+  /** The price of one request, in millionths. */
   readonly price_micros: number;
   readonly spending: Spending;
 }

@@ -1,5 +1,5 @@
 /**
- * One address of an upstream. The actor sends one request for all callers that ask for the same at the same time, and
+ * An address of an upstream. The actor sends one request for all callers that ask for the same at the same time, and
  * answers all of them with its result. A caller that wants another variant (smaller, fresher) waits until the request
  * under way has ended, and is then mostly answered from the cache. How an address is requested is the upstream's own
  * (`FetchDocument`).
@@ -32,7 +32,7 @@ export type FetchDocument<Request> = (
   digest: string,
 ) => Promise<SourceAnswer>;
 
-/** What every upstream's request has, as far as this actor reads it. */
+/** Fields of every upstream's request that this actor reads. */
 interface AddressRequest {
   readonly kind: string;
   readonly cache_ttl_s: number | null;

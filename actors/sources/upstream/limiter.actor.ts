@@ -45,7 +45,7 @@ import {
 } from "./slots.ts";
 import { type Collection } from "../../../cluster/collection.ts";
 
-/** What the limiter reports to the operator's metrics and log. */
+/** Events that the limiter reports to the operator's metrics and log. */
 export interface LimiterEvents {
   readonly onAnswered: (lane: Lane, outcome: "granted" | "paused" | "rate_limited") => void;
   readonly onWaited: (lane: Lane, seconds: number) => void;
@@ -68,7 +68,7 @@ export interface LimiterDeps {
 /** A caller without a slot. Its id is the slot's, its share is its project. */
 interface Waiter extends LaneWaiter {
   readonly queued_ms: number;
-  /** One for each ask of the caller: of a caller that asked again, the last one is where it still waits. */
+  /** Replies owed to the caller, one for each ask; a caller that asked again still waits for the last one. */
   readonly replies: { readonly to: ReplyTo<SlotAnswer>; readonly asked_ms: number }[];
 }
 

@@ -1,4 +1,4 @@
-/** What the sources whose requests go through another slice have in common. */
+/** Common parts of the sources whose requests go through another slice. */
 import type { SourceFailure, SourceResponse } from "../source.ts";
 
 /** A source has 20 s; its slice answers before they are over. */
@@ -10,7 +10,7 @@ export const failed = (
   retry_after_s: number | null = null,
 ): SourceFailure => ({ kind: "failed", error, message, retry_after_s });
 
-/** Of no bytes. */
+/** The digest of no bytes. */
 const EMPTY_SHA256 = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
 /** The other slice knows that there is no such document. */

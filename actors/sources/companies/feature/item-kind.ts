@@ -30,7 +30,7 @@ import { companySchema } from "../../../../schemas/company-record.ts";
 const BATCH_INCLUDES = ["people", "ownership", "filings", "financials", "events"] as const;
 export const ACTIONS = ["get", "refresh", "resolve"] as const;
 
-/** What applies to every item of a job. */
+/** Fields that apply to every item of a job. */
 export const SharedFields = Type.Object({
   action: Type.Optional(Field(Nullable(Type.Enum([...ACTIONS])), "What is done with each item; default get")),
   include: Type.Optional(
@@ -119,7 +119,7 @@ const bare = (item: Readonly<Record<string, unknown>>): CompanyItem =>
   Object.fromEntries(Object.entries(item).filter(([, value]) => value !== null));
 
 const TAG = "companies";
-/** Of sources that would say the same when they are asked again. */
+/** Errors of sources that would say the same when they are asked again. */
 const FINAL_ERRORS: ReadonlySet<string> = new Set(["not_found", "not_configured", "paid_tier_required"]);
 /** A refresh does not ask a source again sooner that failed without saying when. */
 const BUSY_AGAIN_S = 60;

@@ -28,7 +28,7 @@ interface SequencerDeps {
   readonly clock: Clock;
   /** Checked before each write: false once another node may be the sequencer. */
   readonly ownsKey: () => boolean;
-  /** What imports changed. Default: there are none. */
+  /** Changes by imports. Default: there are none. */
   readonly imported?: ImportedChanges;
 }
 
@@ -46,7 +46,7 @@ export interface SequencerResult {
 /** Companies with an outbox that are taken at once; their documents are read. */
 const COMPANIES_AT_ONCE = 64;
 
-/** One batch. Throws Fault. */
+/** Numbers one batch of changes. Throws Fault. */
 export async function sequence(deps: SequencerDeps, from: string | null): Promise<SequencerResult> {
   const { documents, clock } = deps;
   const stored = await COMPANY_FEED_STATE.read(documents, "state");

@@ -1,6 +1,6 @@
-/** What the search index takes of an imported company. */
+/** The entry of an imported company in the search index. */
 export interface CompanyEntry {
-  /** Of the company, `cmp_…`. */
+  /** The id of the company, `cmp_…`. */
   readonly id: string;
   /** The legal name first. */
   readonly names: readonly string[];

@@ -1,4 +1,4 @@
-/** What a file that is imported is cut into. */
+/** Records that a file that is imported is cut into. */
 
 /** The file cannot be read as what it seems to be. */
 export class UnreadableFile extends Error {
@@ -8,7 +8,7 @@ export class UnreadableFile extends Error {
 export interface FileRecord<Record> {
   /** Null: it cannot be read. */
   readonly record: Record | null;
-  /** Of a record that cannot be read. */
+  /** Why the record cannot be read; null: it can. */
   readonly reason: string | null;
   readonly text: string;
   /** From 1; the header of a CSV file is none. */

@@ -1,5 +1,5 @@
 /**
- * What a kind of file is: one file of a source, such as GLEIF's level 1, whose records become rows. A row is a positional tuple
+ * The contract of a kind of file: one file of a source, such as GLEIF's level 1, whose records become rows. A row is a positional tuple
  * of what the source wrote, in the order of the kind's layout; what it means is worked out when it is read. Pure.
  */
 import type { Json } from "../claim.ts";
@@ -25,7 +25,7 @@ export type ReadRecord =
   /** The last record, which says how many records the file has. */
   | { readonly kind: "trailer"; readonly records: number };
 
-/** What a row that a full file does not have any more means. */
+/** The meaning of a row that a full file does not have any more. */
 type Absence =
   /** The file is not whole: nothing is ever taken out of it. */
   | "never"
@@ -72,7 +72,7 @@ export interface CsvKind extends KindOf<
   };
 }
 
-/** One JSON document a line, or one array of them. */
+/** A file of JSON: a document a line, or one array of them. */
 export interface JsonKind extends KindOf<(record: Json) => ReadRecord> {
   readonly format: "json";
 }

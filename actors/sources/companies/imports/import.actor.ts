@@ -79,7 +79,7 @@ export function importActor(deps: ImportActorDeps) {
     return (await store.running()).find((run) => run.source === source) ?? null;
   }
 
-  /** Of the schedule, where nothing else is to be done. */
+  /** Begins the next file of the schedule, where nothing else is to be done. */
   async function beginNext(source: string, context: WorkContext): Promise<ImportRun | null> {
     const next = await deps.nextFile(source, context.signal);
     if (next === null || !context.ownsKey()) return null;
@@ -88,7 +88,7 @@ export function importActor(deps: ImportActorDeps) {
     return run;
   }
 
-  /** What does not end by itself is tried again by the next look. */
+  /** A run that does not end by itself is tried again by the next look. */
   async function goOn(run: ImportRun, context: WorkContext): Promise<void> {
     const kind = kinds.find(({ name }) => name === run.kind);
     try {
@@ -189,6 +189,6 @@ export function importActor(deps: ImportActorDeps) {
   });
 }
 
-/** Of a run that another node left, and that goes on now. */
+/** The problem of an order while a run that another node left goes on. */
 const BUSY = "busy";
 const LOOK_EVERY_MS = 10_000;

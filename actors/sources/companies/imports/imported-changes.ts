@@ -1,5 +1,5 @@
 /**
- * What imports changed of companies that only they know, for the change feed. The rows of an import are its outbox: the sequencer goes
+ * Changes by imports of companies that only imports know, for the change feed. The rows of an import are its outbox: the sequencer goes
  * through them in the order of their keys and stores how far it is with each batch, so that a crash neither loses nor doubles a
  * change. The first whole file of a kind is one entry. Changes of a stored company come from the company's own outbox.
  */
@@ -19,7 +19,7 @@ export interface ImportedBatch {
   readonly position: ImportPosition;
 }
 
-/** What comes behind this position; null: every import that has ended is in the feed. Throws Fault. */
+/** Answers the batch behind this position; null: every import that has ended is in the feed. Throws Fault. */
 export type ImportedChanges = (position: ImportPosition) => Promise<ImportedBatch | null>;
 
 interface ImportedChangesDeps {

@@ -22,7 +22,7 @@ import { brregEntities, prhCompanies } from "./kinds/registers.ts";
 import { seatOf, sireneSeats, sireneUnits, unitOf } from "./kinds/sirene.ts";
 import type { ImportedRow, ImportStore } from "./store.ts";
 
-/** Of a home register. */
+/** The precedence of a home register. */
 const PRECEDENCE = 100;
 const MAX_PARTS = 500;
 
@@ -69,7 +69,7 @@ const importedRegister = ({
 });
 
 const ENDED: SourceClaim = { field: "status", key: null, value: "dissolved", raw_sha256: "" };
-/** What the file said of the company, and that it has ended. */
+/** Claims of the file about the company, and the claim that it has ended. */
 const ended = (document: RawDocument, claims: readonly SourceClaim[]): readonly SourceClaim[] => [
   ...claims.filter(({ field }) => field !== "status"),
   { ...ENDED, raw_sha256: document.sha256 },
@@ -90,7 +90,7 @@ export const importedCompaniesHouse = importedRegister({
   claimsOf: (document, { number, tuple, ended_on }) => [
     { group: "core", claims: profileClaims(document, profileOf(number, tuple, ended_on)) },
     { group: "identifiers", claims: numberClaims(document, number) },
-    // Of a company that has ended nothing is due.
+    // Nothing is due of a company that has ended.
     {
       group: "events",
       claims: ended_on === null ? deadlineClaims(document, profileOf(number, tuple, null)) : [],

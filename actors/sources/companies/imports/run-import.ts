@@ -1,5 +1,5 @@
 /**
- * One run: the rows of a file are compared with those that are stored, and written with a checkpoint, a batch at a time. It goes on
+ * A run of an import: the rows of a file are compared with those that are stored, and written with a checkpoint, a batch at a time. It goes on
  * behind the checkpoint after its process died. A file that is older than what was imported since takes nothing back.
  */
 import { createHash } from "node:crypto";
@@ -216,7 +216,7 @@ const tupleDigest = (tuple: string): string =>
   createHash("sha256").update(tuple).digest("hex").slice(0, DIGEST_CHARS);
 const DIGEST_CHARS = 24;
 
-/** What a batch of records changes. */
+/** Rows to write and bad rows of a batch of records, and the run with its new counts. */
 async function batchOf(
   { store, referencesOf }: RunDeps,
   kind: ImportKind,
@@ -229,7 +229,7 @@ async function batchOf(
   const bad_reasons: Record<string, number> = { ...run.bad_reasons };
   const bad: BadRow[] = [];
   let { records_expected } = run;
-  /** Of a key that the file has twice the last row counts. */
+  /** The last row of each key: it counts where the file has a key twice. */
   const last = new Map<string, { read: RowOrClosed; record: FileRecord<unknown> }>();
   const isBad = ({ line, offset }: FileRecord<unknown>, reason: string, text: string): void => {
     counts.bad++;

@@ -251,7 +251,7 @@ export function profileClaims(document: RawDocument, profile: Profile): readonly
 const periodOf = (start: string | null | undefined, end: string | null): string | null =>
   end === null ? null : [dateOf(start), end].filter((day) => day !== null).join(" to ");
 
-/** What the company has filed up to which day, and which day the next is due: events, the latter of a day to come. */
+/** Events: up to which day the company has filed, and on which day, still to come, the next filing is due. */
 export function deadlineClaims(document: RawDocument, profile: Profile): readonly SourceClaim[] {
   const { accounts, confirmation_statement: statement } = profile;
   const list = claimList(document);
@@ -525,7 +525,7 @@ interface Asked {
   readonly headers: readonly (readonly [string, string])[];
 }
 
-/** One list of the company, as a group. A 404 of a list means that the register has none. */
+/** Reads a list of the company as a group. A 404 of a list means that the register has none. */
 async function listGroup<Item>(
   group: FieldGroup,
   { http, company_url, headers }: Asked,

@@ -24,7 +24,7 @@ const Activity = Type.Object({
   kodKlasa: maybeText,
   kodPodklasa: maybeText,
 });
-/** Of a member, no more than the role is read: the names are masked. */
+/** Members, of which only the role is read: the names are masked. */
 const Members = maybe(Type.Array(Type.Object({ funkcjaWOrganie: maybeText })));
 const FiledFor = maybe(Type.Array(Type.Object({ dataZlozenia: maybeText, zaOkresOdDo: maybeText })));
 /** Its number stands as text, or in an object of its own. */
@@ -139,7 +139,7 @@ function homepageOf(written: string | null | undefined): string | null {
 
 /** The statistical register, in GLEIF's list of authorities: its number has no scheme of its own. */
 const REGON = "RA000654";
-/** Of 14 digits the last five are a local unit's; the company itself has zeros there. */
+/** The REGON of a company, 9 digits. The last five of 14 digits are a local unit's; the company itself has zeros there. */
 const regonOf = (written: string | null | undefined): string | null =>
   /^([0-9]{9})(?:0{5})?$/.exec(written ?? "")?.[1] ?? null;
 

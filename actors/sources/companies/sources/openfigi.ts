@@ -86,7 +86,7 @@ const listingOf = (value: string) => {
   return { mic, symbol };
 };
 
-/** What follows the name of the company in the name of a share. */
+/** Suffixes behind the name of the company in the name of a share. */
 const SHARE =
   /-(?:REG|REGISTERED|BEARER|BR|PC|PART CERT|(?:UN)?SPON(?:SORED)? ?ADR|ADR|GDR|PREF?|PRF|PFD|CL ?[A-C]|[A-C]|[A-C] SHS?|VTG|NON-VTG|DI)$/;
 
@@ -233,7 +233,7 @@ export const openOpenFigi: OpenSource = ({ base_url, credentials: key }) => ({
           );
     if (all.kind === "failed") return all;
     const { document, listings } = all.listings.length === 0 ? { ...mapped, listings: own } : all;
-    // One ISIN or ticker is not all that a company has listed.
+    // A company may have more listed than one ISIN or ticker.
     const answered = { kind: "claims", is_complete: false, documents: [document] } as const;
     return {
       kind: "found",

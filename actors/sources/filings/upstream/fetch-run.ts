@@ -1,4 +1,4 @@
-/** One fetch of a document of the filing system: what it is given, what it has done so far, and how it fails. */
+/** A fetch of a document of the filing system: what it is given, what it has done so far, and how it fails. */
 import type { ActorClient, WorkContext } from "../../../../cluster/actor.ts";
 import type { Blobs } from "../../../../cluster/ports/blobs.ts";
 import type { Clock } from "../../../../cluster/ports/clock.ts";
@@ -33,7 +33,7 @@ export interface FetchRun {
   readonly ask: ActorClient;
   readonly work: WorkContext;
   readonly request: SourceRequest;
-  /** Of the address. */
+  /** The digest of the address. */
   readonly digest: string;
   readonly url: string;
   readonly max_bytes: number;
@@ -41,7 +41,7 @@ export interface FetchRun {
   readonly stale: CachedDocument | null;
   /** Aborts at the request's deadline, and when the key is lost. */
   readonly signal: AbortSignal;
-  /** Of the current attempt. */
+  /** Redirects of the current attempt. */
   redirects: readonly Redirect[];
   /** Sent so far, over all attempts. */
   requests: number;

@@ -3,7 +3,7 @@
  * attributes. Sections are recognised by their titles, which are data below, in German, English and French; a section
  * that is not known is left out and named.
  *
- * Of the pages that this was written from, name, identification, address, purpose and persons were complete; the other
+ * Pages that this was written from had name, identification, address, purpose and persons complete; the other
  * sections and the English and French titles follow descriptions of the site.
  */
 import type { Cheerio, CheerioAPI } from "cheerio/slim";
@@ -68,7 +68,7 @@ const ROLES = [
   .flatMap((line) => line.split("|"))
   .toSorted((a, b) => b.length - a.length);
 
-/** What the site writes beside the name of a company that has ended, or is about to. */
+/** Words that the site writes beside the name of a company that has ended, or is about to. */
 const STATUSES: readonly (readonly [RegExp, string])[] = [
   [/\b(?:terminated|gelöscht|erloschen|aufgelöst und gelöscht|radiée)\b/i, "Terminated"],
   [/\b(?:in liquidation|liquidation|i\. ?l\.|i\. ?liqu\.|en liquidation)(?=\W|$)/i, "Liquidation"],
@@ -359,7 +359,7 @@ function managersOf(parts: Parts, base: string): readonly ProfileOfficer[] {
 const timelineOf = (parts: Parts, section: Section): readonly TimelineEvent[] =>
   (parts.get(section) ?? []).flatMap((part) => (part.is("figure") ? eventsOf(part) : []));
 
-/** The same person in the same role is one entry; the timeline, which has dates, comes first. */
+/** Officers, each person in a role once; the timeline, which has dates, comes first. */
 function officersOf(parts: Parts, base: string): readonly ProfileOfficer[] {
   const dated = timelineOf(parts, "people")
     .flatMap((event) => officerOf(event, base) ?? [])

@@ -1,5 +1,5 @@
 /**
- * One metasearch instance: the JSON API of SearXNG and its ancestor searx, which name results and failed engines alike.
+ * A metasearch instance: the JSON API of SearXNG and its ancestor searx, which name results and failed engines alike.
  * An instance answers 403 until its operator lists `json` under search.formats.
  */
 import type { Clock } from "../../../../cluster/ports/clock.ts";
@@ -108,7 +108,7 @@ const withHint = (read: Extract<EngineAnswer, { kind: "failed" }>): EngineAnswer
     ? { ...read, detail: `${read.detail}: JSON may not be enabled (search.formats in its settings.yml)` }
     : read;
 
-/** One page of results; JSON of another shape is `invalid_answer`. */
+/** Reads a page of results; JSON of another shape is `invalid_answer`. */
 function readPage(value: unknown): EngineAnswer {
   if (!isRecord(value) || !Array.isArray(value["results"]))
     return failed("invalid_answer", "JSON without a list of results");

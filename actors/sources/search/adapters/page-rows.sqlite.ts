@@ -17,7 +17,7 @@ export interface IndexedPage {
   readonly url: string;
   /** The project that finds it; null: every project. */
   readonly project: string | null;
-  /** Of its body, by which another project that retrieves the same page is recognised; null: no project is. */
+  /** The digest of the page's body, by which another project that retrieves the same page is recognised; null: no project is. */
   readonly sha256: string | null;
   readonly title: string | null;
   readonly text: string;
@@ -35,7 +35,7 @@ export interface IndexLimits {
   readonly pages: number;
   /** Characters of all texts together. */
   readonly chars: number;
-  /** Of one page; the rest is not searched. */
+  /** Characters of the text of one page; the rest is not searched. */
   readonly text_chars: number;
   readonly retention_ms: number;
 }
@@ -74,7 +74,7 @@ const SCHEMA = `
 export const EVERYONE = "everyone";
 /** Pages of imports that serve every project: unlike those of all, they stay when the index is opened for pages of projects. */
 export const IMPORTED = "imported";
-/** One token, whatever the name of the project is. */
+/** A project as one token, whatever its name is. */
 export const ownerOf = (project: string | null): string =>
   project === null ? EVERYONE : `p${createHash("sha256").update(project).digest("hex").slice(0, 24)}`;
 

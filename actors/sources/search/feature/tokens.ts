@@ -1,4 +1,4 @@
-/** What search gives to other features. */
+/** Tokens that search gives to other features. */
 import type { ActorClient } from "../../../../cluster/actor.ts";
 import { token } from "../../../../node/token.ts";
 import type { SearchAnswer, SearchRequest } from "../../../../schemas/search.ts";
@@ -22,7 +22,7 @@ export interface PageIndex {
     readonly url: string;
     readonly project: string;
     readonly is_shared: boolean;
-    /** Of its body: what was fetched at the address since then stays. */
+    /** The digest of the page's body: a page that was fetched at the address since then stays. */
     readonly sha256: string;
   }) => void;
   readonly onGone: (page: { readonly url: string; readonly project: string }) => void;

@@ -15,7 +15,7 @@ import { xmlValues } from "./xml-values.ts";
 const LEI = /^[0-9A-Z]{18}[0-9]{2}$/;
 /** The most of each list that the CSV has. */
 const ITEMS = [1, 2, 3, 4, 5] as const;
-/** Of a list of the XML, which has no limit of its own; further ones are left out. */
+/** The most items of a list of the XML, which has no limit of its own; further ones are left out. */
 const MAX_ITEMS = 200;
 
 const NAME = ["", "xmllang", "type"] as const;
@@ -199,7 +199,7 @@ export function leiRecordOf(lei: string, tuple: Tuple, bic: readonly string[] = 
   };
 }
 
-/** Of a place: one value, a group, or the groups of a list that the file or the record has. A column is read by its number in the file. */
+/** Columns of a place: one value, a group, or the groups of a list that the file or the record has. A column is read by its number in the file. */
 type Place<Column> = Column | readonly Column[] | { readonly items: readonly (readonly Column[])[] };
 
 const placesOf = <Column>(

@@ -18,7 +18,7 @@ const NUMBERED: ReadonlySet<string> = new Set([
   "Exception.Reference",
 ]);
 
-/** What the CSV calls otherwise; an empty name leaves the element out of the path. */
+/** Elements that the CSV names otherwise; an empty name leaves the element out of the path. */
 const RENAMED: Readonly<Record<string, string>> = {
   RelationshipPeriods: "",
   RelationshipPeriod: "Period",
@@ -33,7 +33,7 @@ const RENAMED: Readonly<Record<string, string>> = {
 };
 
 export interface XmlValues {
-  /** Of a column; empty where the record does not have it. */
+  /** The value of a column; empty where the record does not have it. */
   readonly value: (column: string) => string;
   /** How many elements a numbered column has: `Entity.OtherEntityNames.OtherEntityName`. */
   readonly count: (column: string) => number;
