@@ -1,5 +1,5 @@
 /**
- * What a refresh changes: from the stored company and the sources' answers to the company, its checks and its people as
+ * The changes of a refresh: from the stored company and the sources' answers to the company, its checks and its people as
  * they are to be stored. Pure; nothing is written here.
  */
 import { type Json, type SourceClaim } from "./claim.ts";

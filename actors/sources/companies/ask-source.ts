@@ -61,7 +61,7 @@ export const failureIn = (answer: LookupAnswer) =>
       : undefined;
 
 /**
- * What a source says to one question; `late()` when its time is over or the task ends first: its requests are aborted then. Throws
+ * The answer of a source to one question; `late()` when its time is over or the task ends first: its requests are aborted then. Throws
  * what the question throws.
  */
 export async function askInTime<Answer, Late>(

@@ -6,7 +6,7 @@ import { isDeepStrictEqual } from "node:util";
 import { failureIn } from "./ask-source.ts";
 import type { Canary, LookupAnswer } from "./source.ts";
 
-/** What is wrong with the answer, as a sentence; null: nothing. */
+/** The problem of the answer, as a sentence; null: none. */
 export function canaryProblem({ identifier, expect }: Canary, answer: LookupAnswer): string | null {
   const company = `${identifier.scheme}:${identifier.value}`;
   const failure = failureIn(answer);

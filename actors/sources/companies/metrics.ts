@@ -1,4 +1,4 @@
-/** What the register of companies counts. */
+/** Metrics of the register of companies. */
 import { DELIVERY_OUTCOMES } from "../../work/callbacks/delivery-outcome.ts";
 import { SECONDS, type MetricTable } from "../../../cluster/ports/metrics.ts";
 

@@ -22,7 +22,7 @@ export async function rebuildIndex(
   while (through !== null) {
     const page = await COMPANIES.list(documents, { from: `${through}\0`, limit: LISTED_AT_ONCE });
     const companies = page.map(({ value }) => value);
-    // One that was merged into another is found by that one.
+    // A company that was merged into another is found by the other.
     const found = companies.filter(({ merged_into }) => merged_into === null);
     await index.put(found.map(indexedCompany));
     count += found.length;

@@ -47,7 +47,7 @@ export interface ProvenanceEntry {
   readonly observed_ms: number;
 }
 
-/** What is stored of a record; the fields are those of company/v1. */
+/** A record as it is stored; the fields are those of company/v1. */
 export interface ResolvedRecord {
   readonly identifiers: readonly RecordIdentifier[];
   readonly names: {

@@ -45,7 +45,7 @@ export interface Observation {
   readonly source: string;
   readonly group: string;
   readonly native_id: string;
-  /** Of a merged company; absent: the company's own. */
+  /** The identifier of a merged company by which the source was asked; absent: the company's own. */
   readonly asked_by?: string;
   readonly precedence: number;
   readonly documents: readonly RawDocument[];

@@ -1,5 +1,5 @@
 /**
- * What clients see of a company: the record with its sources, freshness and quality, its claims and its pages. Pure: from
+ * Views of a company for clients: the record with its sources, freshness and quality, its claims and its pages. Pure: from
  * what is stored, what the client asked for and the time.
  */
 import { FIELD_GROUPS, type FieldGroup } from "../../../schemas/companies.ts";

@@ -1,4 +1,4 @@
-/** What is stored of the filing system. */
+/** Collections of the filing system. */
 import { collection } from "../../../cluster/collection.ts";
 import type { FilingText } from "../../../schemas/filings.ts";
 import type { CachedDocument } from "../upstream/document-cache.ts";

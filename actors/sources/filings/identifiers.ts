@@ -149,6 +149,6 @@ export const folderPath = (cik: number, accession: string): string =>
 export const indexPath = (cik: number, accession: string): string =>
   `${folderPath(cik, accession)}${accession}-index.htm`;
 
-/** The same page beside the folder. */
+/** The path of the index page beside the folder. */
 export const flatIndexPath = (cik: number, accession: string): string =>
   `/Archives/edgar/data/${cik}/${accession}-index.html`;

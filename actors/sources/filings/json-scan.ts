@@ -40,7 +40,7 @@ export function jsonScanner(maxDepth: number, events: JsonEvents): JsonScanner {
   let escaped = false;
   let roots = 0;
   let isBroken = false;
-  /** Of the reported containers that are open: the closing byte, and the key of the current member. */
+  /** Closing bytes of the reported containers that are open, and the keys of their current members. */
   const closers: number[] = [];
   const keys: (string | null)[] = [];
   /** The token being read in a reported container. */

@@ -1,5 +1,5 @@
 /**
- * What a reader process reads from documents of the filing system: the order and the result of each kind of reading. The
+ * Readings of documents of the filing system by a reader process: the order and the result of each kind of reading. The
  * tasks are adapters/reader-tasks.ts; source-reader.ts gives them their documents.
  */
 import type { FilerCompany, FilerDetails, FilingDocument } from "../../../schemas/filings.ts";

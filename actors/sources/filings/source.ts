@@ -3,7 +3,7 @@
  * or asks the address actor, which requests the document through the limiter. Bytes are read from the blob store by
  * their digest.
  *
- * What a caller can rely on:
+ * A caller can rely on this:
  * - `get` answers within the deadline and throws only Fault.
  * - A document that is JSON by its kind is complete, and it parses if it is smaller than 256 KiB. A caller that finds
  *   more wrong with it (parallel arrays of different length) calls `discard`, so that it is requested anew.

@@ -62,7 +62,7 @@ export interface NameIndex {
   readonly find: (match: "whole" | "start" | "within", folded: string) => Iterable<number>;
 }
 
-/** What a directory can be asked. */
+/** A question to the directory of filers. */
 export type FilerQuestion =
   | { readonly by: "ticker"; readonly symbol: string }
   | { readonly by: "cik"; readonly cik: number }

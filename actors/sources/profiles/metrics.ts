@@ -1,4 +1,4 @@
-/** What the profile site counts. */
+/** Metrics of the profile site. */
 import { answerSeries, type MetricTable } from "../../../cluster/ports/metrics.ts";
 import { PROFILE_ERRORS } from "../../../schemas/errors.ts";
 import { PROFILE_OPS, PROFILE_PAGES } from "../../../schemas/profiles.ts";

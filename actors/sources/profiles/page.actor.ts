@@ -1,5 +1,5 @@
 /**
- * One page of the profile site. Callers that ask for it at the same time share one request; what a caller chooses that
+ * A page of the profile site. Callers that ask for it at the same time share one request; what a caller chooses that
  * changes the request (its routes, its exit, the age it accepts) makes another one. Its state is not stored: callers
  * whose actor moved to another node ask again.
  */

@@ -1,5 +1,5 @@
 /**
- * What the routes to the profile site have come to, one actor for the site, on the node of its Domain actor: after the
+ * The state of the routes to the profile site, one actor for the site, on the node of its Domain actor: after the
  * site refused the proxy, requests leave it out for an hour. Every tenth tries it all the same, and a success ends it.
  */
 import { actor } from "../../../cluster/actor.ts";

@@ -1,5 +1,5 @@
 /**
- * One request to the profile site: from the cache where it may be, else over the paid routes, the proxy first and then
+ * A request to the profile site: from the cache where it may be, else over the paid routes, the proxy first and then
  * the rendering service. No other route is ever taken. A document is stored only when it was read as what it is.
  */
 import { createHash } from "node:crypto";

@@ -13,7 +13,7 @@ const MAX_OPERATORS = 10;
 export const hostOf = (domain: string): string | null =>
   URL.parse(`http://${domain}/`)?.hostname.replace(/\.$/, "") ?? null;
 
-/** What is put behind a query; empty without a filter. */
+/** Operators that are put behind a query; empty without a filter. */
 export function operatorsOf({ include_domains = [], exclude_domains = [] }: DomainFilter): string {
   const sites = include_domains.slice(0, MAX_OPERATORS).map((domain) => `site:${domain}`);
   const without = exclude_domains.slice(0, MAX_OPERATORS).map((domain) => `-site:${domain}`);

@@ -36,7 +36,7 @@ const SUSPENDED_MS: Readonly<Record<string, number>> = {
 };
 /** How often an instance may be probed, while all are suspended: a dead one costs so many searches their time. */
 export const PROBE_EVERY_MS = SECOND_MS;
-/** What Retry-After may ask for. */
+/** The longest time that Retry-After may ask for. */
 const MAX_RETRY_AFTER_MS = 3_600 * SECOND_MS;
 
 export function recordReport(health: Health, report: InstanceReport, now_ms: number): Health {

@@ -1,4 +1,4 @@
-/** What searches count. */
+/** Metrics of searches. */
 import { BOOLEANS, type MetricTable } from "../../../cluster/ports/metrics.ts";
 import { SEARCH_ERRORS } from "../../../schemas/errors.ts";
 

@@ -18,7 +18,7 @@ interface SearchServiceDeps {
   readonly revision: SearchDeps["revision"];
   /** The only project that the answer is for; null: all. */
   readonly audienceOf: (request: SearchRequest) => string | null;
-  /** What the attempts of a search have cost, whichever run they were of. Default: what the answer says. Throws Fault. */
+  /** The cost of all attempts of a search, whichever run they were of. Default: what the answer says. Throws Fault. */
   readonly spentBy?: (search_id: string) => Promise<number>;
   /** Called with how each search ended that the cache did not answer; null: an engine or a node of ours failed. Default: nothing hears of it. */
   readonly onSearched?: (answer: SearchAnswer | null, ms: number) => void;

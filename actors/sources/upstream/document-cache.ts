@@ -31,7 +31,7 @@ export interface CacheRules {
   readonly fresh_ms: number;
   /** How long "there is no such document" is believed. */
   readonly missing_ms: number;
-  /** Of the body, after content decoding. */
+  /** The most bytes of the body, after content decoding. */
   readonly max_bytes: number;
   /** How long a stale answer is kept for a conditional request. */
   readonly stale_ms: number;

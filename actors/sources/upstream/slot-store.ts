@@ -36,7 +36,7 @@ export type SlotChange<T> = T & { readonly record: SlotRecord };
 export interface SlotStoreDeps {
   readonly documents: Documents;
   readonly clock: Clock;
-  /** One record per egress stands in this collection. */
+  /** The collection of the slot records, one per egress. */
   readonly collection: Collection<SlotRecord>;
 }
 

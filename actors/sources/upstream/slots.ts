@@ -28,7 +28,7 @@ export interface SlotRules extends UpstreamLimits {
   readonly window_ms: number;
 }
 
-/** What must outlive every process, one record per egress. */
+/** The state of slots that must outlive every process, one record per egress. */
 export interface SlotRecord {
   /** When the next slot may begin at the earliest. */
   readonly next_ms: number;

@@ -16,7 +16,7 @@ const UTF16 = new Map([
 ]);
 const MARK_BYTES = 2;
 
-/** The same bytes; the first chunk has a whole mark, where the file is so long. */
+/** Passes the bytes on; the first chunk has a whole mark, where the file is so long. */
 async function* withWholeMark(
   chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
 ): AsyncGenerator<Uint8Array> {

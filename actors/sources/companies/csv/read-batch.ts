@@ -62,7 +62,7 @@ const isKnown = (column: string): boolean => CSV_COLUMNS.includes(column);
 const isSeparatorLine = ([first, ...others]: readonly string[]): boolean =>
   first?.trim().toLowerCase() === "sep=" && others.every((cell) => cell === "");
 
-/** What is wrong with the header; null: nothing. A column that is not known is not read. */
+/** The problem of the header; null: none. A column that is not known is not read. */
 function problemOfHeader(columns: readonly string[]): string | null {
   const twice = columns.find((column, at) => isKnown(column) && columns.indexOf(column) !== at);
   if (twice !== undefined) return `The header has the column "${twice}" twice`;

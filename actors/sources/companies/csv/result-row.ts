@@ -31,7 +31,7 @@ interface FinishedItem {
   readonly error: string | null;
 }
 
-/** What the row shows of a company, of a record or of a candidate of resolve. */
+/** The company that the row shows, from a record or from a candidate of resolve. */
 interface Shown {
   readonly company: JsonObject;
   readonly match_score: number | null;

@@ -57,7 +57,7 @@ async function lookUp(
   { clock, service }: LookupDeps,
   reference: RightReference,
   { project, signal }: Caller,
-  /** What only imports know is stored by its first refresh. */
+  /** A company that only imports know is stored by its first refresh. */
   refresh: boolean,
 ): Promise<CompanySnapshot | UnknownCompany> {
   for (;;) {

@@ -19,7 +19,7 @@ export function openImporting(
   { store, imports }: { readonly store: ImportStore; readonly imports: Imports },
   { imports_dir, import_schedule }: CompaniesSettings,
   egress: Egress,
-  /** What an import changed, for the search index and for companies that are stored. */
+  /** Called with the changes of an import, for the search index and for companies that are stored. */
   onRows: (changes: EntryChanges) => Promise<void>,
 ) {
   const folder = resolve(imports_dir ?? join(dataPath("imports")));

@@ -235,7 +235,7 @@ async function joinCompanies(
   };
 }
 
-/** Of the sources that are asked here, by their names. */
+/** Limiters of the sources that are asked here, by the sources' names. */
 const limitersOf = (sources: readonly Source[]): ReadonlyMap<string, LimiterContract> =>
   new Map(
     sources

@@ -1,4 +1,4 @@
-/** What only the operator may do to the register: see its index, merge companies and undo it, remove a person, ask sources for their canaries. */
+/** Routes of the register for the operator alone: see its index, merge companies and undo it, remove a person, ask sources for their canaries. */
 import { Type } from "typebox";
 import type { Node } from "../../../../cluster/node-record.ts";
 import { invalid, json } from "../../../../gateway/http-errors.ts";

@@ -80,7 +80,7 @@ export const SETTINGS = {
 
 export type CompaniesSettings = Static<typeof SETTINGS.companies>;
 
-/** What a source with an address of its own is opened with. */
+/** The settings of a source with an address of its own. */
 export function addressedSettings(settings: CompaniesSettings, name: SourceName): SourceSettings {
   const values = settings as Readonly<Record<string, unknown>>;
   const [url, key] = [values[`${name}_url`], values[`${name}_key`]];

@@ -10,7 +10,7 @@ import type { Source } from "../source.ts";
 export interface CompaniesStatus {
   readonly part: StatusPart;
   readonly onPauseLevel: (source: string, level: number) => void;
-  /** Of a change that had no number in the feed. */
+  /** Called with the age of the oldest change that had no number in the feed. */
   readonly onFeedLag: (seconds: number) => void;
 }
 

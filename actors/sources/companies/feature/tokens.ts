@@ -1,4 +1,4 @@
-/** What the company register gives to other features. */
+/** Tokens that the company register gives to other features. */
 import { token } from "../../../../node/token.ts";
 import type { Register } from "../../filings/register.ts";
 import type { Imports } from "../imports/imported-company.ts";

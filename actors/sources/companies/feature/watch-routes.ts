@@ -52,7 +52,7 @@ export const WatchView = Component("CompanyWatch", {
     "`delivered`, `http_<code>` or the class of an error; null before the first delivery",
     "delivered",
   ),
-  /** Of deliveries' signatures; only in the answer that creates the watch. */
+  /** The secret of deliveries' signatures; only in the answer that creates the watch. */
   secret: Field(
     Nullable(Type.String()),
     "Signs deliveries; only in the answer that creates the watch, null later",

@@ -24,7 +24,7 @@ interface BaselineDeps {
 
 const SOURCE_NAMES = IMPORTED_SOURCES.map(({ source }) => source);
 
-/** What comes after a place, at most `limit` companies; `next` null: there is no more. Throws Fault. */
+/** Reads the companies after a place, at most `limit`; `next` null: there are no more. Throws Fault. */
 export async function readBaseline(
   { documents, imports }: BaselineDeps,
   { source, after }: BaselinePlace,

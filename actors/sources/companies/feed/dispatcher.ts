@@ -1,5 +1,5 @@
 /**
- * What follows a change, for each change in the feed's order: the search index, the other company of a merge, and the
+ * The work that follows a change, for each change in the feed's order: the search index, the other company of a merge, and the
  * watches. The position is stored after the work, so a crash repeats some of it; all of it can be repeated.
  */
 import type { ActorClient } from "../../../../cluster/actor.ts";

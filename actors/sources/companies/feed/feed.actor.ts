@@ -18,7 +18,7 @@ export interface FeedDeps extends Omit<DispatcherDeps, "ask"> {
   readonly clock: Clock;
   readonly metrics: Metrics;
   readonly log: Log;
-  /** What imports changed. Default: there are none. */
+  /** Changes by imports. Default: there are none. */
   readonly imported?: ImportedChanges;
   /** Called with the age of the oldest change that had no number, in seconds. Default: only the metrics hear of it. */
   readonly onLag?: (seconds: number) => void;

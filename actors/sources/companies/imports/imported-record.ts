@@ -10,7 +10,7 @@ interface RecordDeps {
   readonly now_ms: number;
 }
 
-/** Of a company of which nothing else is stored; null: its rows have no name. */
+/** The record of a company of which nothing else is stored; null: its rows have no name. */
 export function importedRecord(
   { id, groups }: Pick<ImportedCompany, "id" | "groups">,
   { sources, now_ms }: RecordDeps,

@@ -42,7 +42,7 @@ export async function indexImported(
   for (const id of new Set(stored.values())) await onStored(id);
 }
 
-/** What a file changed. The entry of a company that is stored is its record's. Throws Fault. */
+/** Puts the changes of a file into the index. The entry of a company that is stored is its record's. Throws Fault. */
 export async function indexChanges(
   deps: IndexImportedDeps,
   { entries, removed }: EntryChanges,

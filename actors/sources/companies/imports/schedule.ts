@@ -11,7 +11,7 @@ export interface ScheduledFile {
   readonly every_ms: number;
 }
 
-/** What is known of the last request. */
+/** The last request for a scheduled file, and when the next is due. */
 export interface ScheduleState {
   /** That was asked; validators of another address say nothing. */
   readonly address: string;

@@ -2,7 +2,7 @@
 import { COUNTRIES } from "../schemes/countries.ts";
 import { foldName } from "./fold.ts";
 
-/** What else companies write, with the code it stands for. Regions have codes of their own. */
+/** Other names that companies write, with the code that each stands for. Regions have codes of their own. */
 const OTHERS: Readonly<Record<string, string>> = {
   usa: "US",
   us: "US",

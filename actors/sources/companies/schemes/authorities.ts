@@ -98,7 +98,7 @@ const COUNTED: ReadonlySet<string> = new Set([
   "RA000641",
 ]);
 
-/** What people write where there is no number. */
+/** Placeholders that people write where there is no number. */
 const PLACEHOLDER = /^(?:0+|-+|N[./]?A\.?|NONE|NULL|PENDING|NOTAPPLICABLE|NOTAVAILABLE|UNKNOWN|KEINE|X+)$/;
 
 /** `ra000236: HRB 12345` as `RA000236:HRB12345`; a text without a number, or of no register of the list, has no form. */

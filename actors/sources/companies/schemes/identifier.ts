@@ -33,7 +33,7 @@ const PATTERNS: ReadonlyMap<string, RegExp> = new Map(
   ALL_SCHEMES.map(({ scheme, pattern }) => [scheme, new RegExp(pattern)] as const),
 );
 
-/** What registers give out beside the published pattern: British registered societies end with `R` or `RS`. */
+/** Numbers that registers give out beside the published pattern: British registered societies end with `R` or `RS`. */
 const BESIDE_PATTERN: ReadonlyMap<string, RegExp> = new Map([
   ["gb_coh", /^[A-Z]{2}(?:[0-9]{5}R|[0-9]{4}RS)$/],
 ]);

@@ -283,7 +283,7 @@ function relationshipClaims(document: RawDocument, { overordnetEnhet }: Entity):
   return list.claims;
 }
 
-/** What the document of one entity says, whether it was asked for or is one of many in a file. */
+/** Reads the document of one entity, whether it was asked for or is one of many in a file. */
 export function entityGroups(
   document: RawDocument,
   entity: Entity,

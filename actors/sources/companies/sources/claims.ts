@@ -32,7 +32,7 @@ export interface ClaimList {
     more?: {
       readonly status?: "active" | "inactive";
       readonly ra_code?: string;
-      /** Of a scheme without one. */
+      /** The country of the number, where the scheme has none. */
       readonly country?: string | null;
       /** The organisation that gave the number, where it is not the scheme's register. */
       readonly issuer?: string | null;

@@ -65,7 +65,7 @@ const REGISTERS: Readonly<Record<string, string>> = {
   IN: "in_cin",
   SG: "sg_uen",
 };
-/** Of names and addresses; an entity of many lists has hundreds. */
+/** The most names and addresses that are read of an entity; an entity of many lists has hundreds. */
 const MAX_NAMES = 50;
 const first = (texts: readonly string[] | null | undefined): string | null => texts?.[0] ?? null;
 

@@ -19,7 +19,7 @@ export interface PageRules<Item> {
 interface Page<Item> {
   readonly total: number;
   readonly items: readonly Item[];
-  /** What the page was published with: pages of two editions are not one list. Absent: the source does not say. */
+  /** The edition that the page was published with: pages of two editions are not one list. Absent: the source does not say. */
   readonly edition?: string | null;
 }
 

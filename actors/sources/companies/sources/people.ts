@@ -39,7 +39,7 @@ export interface Officer {
   readonly current: boolean;
 }
 
-/** The same for the same person and role of a company, from any source that names both. */
+/** A person in one role of a company has one id, from any source that names both. */
 const personId = (key: string): string =>
   `per_${createHash("sha256").update(key).digest("hex").slice(0, 16)}`;
 

@@ -179,7 +179,7 @@ export const PRH: SourceDescription = {
   ],
 };
 
-/** What the document of one company says, whether it was asked for or is one of many in a file. */
+/** Reads the document of one company, whether it was asked for or is one of many in a file. */
 export function companyGroups(
   document: RawDocument,
   company: Company,

@@ -36,7 +36,7 @@ const SourceProfile = Type.Object({
 type SourceProfile = Static<typeof SourceProfile>;
 const readProfile = jsonReader(SourceProfile);
 
-/** What the site marks a company with. A word that is not here is no claim. */
+/** Words that the site marks a company with. A word that is not here is no claim. */
 const STATUSES: Readonly<Record<string, string>> = {
   Active: "active",
   Terminated: "dissolved",

@@ -14,7 +14,7 @@ export const failure = (
   retry_after_s: number | null = null,
 ): SourceFailure => ({ kind: "failed", error, message, retry_after_s });
 
-/** Of a status that the source should not have answered with. */
+/** The failure for a status that the source should not have answered with. */
 export const statusFailure = ({ status, document }: SourceResponse): SourceFailure =>
   failure(`http_${status}`, `${document.url} answered with status ${status}`);
 

@@ -87,7 +87,7 @@ const MARKETS: Readonly<Record<string, string>> = {
   OTC: "OTCM",
 };
 
-/** What the filing system leaves empty is an empty text, or `None`. */
+/** A field that the filing system leaves empty is an empty text, or `None`. */
 const given = (text: string | null | undefined): string | null => {
   const trimmed = text?.trim() ?? "";
   return trimmed === "" || trimmed === "None" ? null : trimmed;

@@ -1,5 +1,5 @@
 /**
- * What workers do for the filing system: request its documents, read them and run the operations. A node that is no
+ * The work of workers for the filing system: request its documents, read them and run the operations. A node that is no
  * worker does not load this file.
  */
 import type { Actor } from "../../../../cluster/actor.ts";

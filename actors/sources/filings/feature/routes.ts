@@ -257,7 +257,7 @@ const ofOp = (op: FilingsOp, answer: TObject) =>
     op: Field(Type.Literal(op), "The operation"),
     ...answer.properties,
   });
-/** What an item answers, by its operation. */
+/** The result of an item, by its operation. */
 const FilingsResult = OneOf("FilingsResult", "op", [
   ofOp("resolve", ResolveAnswer),
   ofOp("submissions", SubmissionsAnswer),

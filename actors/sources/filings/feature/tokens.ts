@@ -1,4 +1,4 @@
-/** What the filing system gives to other features. */
+/** Tokens that the filing system gives to other features. */
 import { token } from "../../../../node/token.ts";
 import type { SourceRequest } from "../../../../schemas/filing-source.ts";
 import type { SourceAnswer } from "../../../../schemas/upstream.ts";

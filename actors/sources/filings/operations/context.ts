@@ -1,4 +1,4 @@
-/** What the operations share: the parts they are built from. */
+/** Parts that all operations are built from. */
 import type { Clock } from "../../../../cluster/ports/clock.ts";
 import type { FilerFilings, FilerSubmissions } from "../filer-submissions.ts";
 import type { FilerFinder } from "../find-filer.ts";

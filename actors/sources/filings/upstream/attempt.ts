@@ -1,5 +1,5 @@
 /**
- * One attempt at a document: robots.txt, a request with a slot, and what its answer means. Redirects are followed within
+ * An attempt at a document: robots.txt, a request with a slot, and what its answer means. Redirects are followed within
  * the filing system, each with a slot of its own. Every path records the outcome of its slot.
  */
 import type { BodyRefs } from "../../../../cluster/body-refs.ts";

@@ -1,5 +1,5 @@
 /**
- * What the filing system's answers mean. A 403 can be a throttle page, a refused identity or a document that does not
+ * The meaning of the filing system's answers. A 403 can be a throttle page, a refused identity or a document that does not
  * exist, and a throttle page can come with status 200, so answers are classified by their bodies. A filing that quotes a
  * throttle page is not one: title, heading and size must all match.
  */

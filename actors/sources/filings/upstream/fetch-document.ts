@@ -1,5 +1,5 @@
 /**
- * One document of the filing system: from the cache, or by up to two attempts. An attempt is attempt.ts; slots are
+ * A document of the filing system: from the cache, or by up to two attempts. An attempt is attempt.ts; slots are
  * slot-permit.ts and send-request.ts; what an answer means is classify-response.ts; how long it is kept is limits.ts.
  */
 import { bodyRefs } from "../../../../cluster/body-refs.ts";

@@ -26,7 +26,7 @@ const REAL: Readonly<Record<string, SourceHost>> = {
 const nameOf = ({ hostname }: URL): string => hostname.replace(/\.$/, "");
 const isDefault = ({ port }: URL): boolean => port === "";
 
-/** What needs a slot: the real hosts at any port, and the origins of the bases. */
+/** Hosts that need a slot: the real ones at any port, and the origins of the bases. */
 export const ownedHosts = (
   bases: Readonly<Record<SourceHost, string>>,
 ): { readonly hosts: readonly string[]; readonly origins: readonly string[] } => ({

@@ -1,4 +1,4 @@
-/** One HTTP request to the filing system with a slot; a slot that expires before it is used is replaced by another. */
+/** Sends an HTTP request to the filing system with a slot; a slot that expires before it is used is replaced by another. */
 import type { Exchange } from "../../../../cluster/ports/egress.ts";
 import { Fault } from "../../../../cluster/ports/fault.ts";
 import { countOutcome, type FailedAnswer, failed, type FetchRun } from "./fetch-run.ts";

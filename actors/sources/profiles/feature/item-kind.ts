@@ -23,7 +23,7 @@ export const profilesItems = (
 ): ItemKindParts => ({
   worker: {
     name: "profiles",
-    // One site: a few items of a job wait for its slots at a time.
+    // All items share one lane, because they are for one site: a few items of a job wait for its slots at a time.
     lane: () => "profiles",
     async run(ask, input, { attempt_id, project, key }) {
       const deadline_ms = clock.now() + CALL_MS;

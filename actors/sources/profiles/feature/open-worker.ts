@@ -1,5 +1,5 @@
 /**
- * What workers do for profiles: request the site's pages and read them. A node that is no worker does not load this
+ * The work of workers for profiles: request the site's pages and read them. A node that is no worker does not load this
  * file.
  */
 import type { Actor } from "../../../../cluster/actor.ts";

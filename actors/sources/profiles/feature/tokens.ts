@@ -1,4 +1,4 @@
-/** What profiles give to other features. */
+/** Tokens that profiles give to other features. */
 import { token } from "../../../../node/token.ts";
 import type { ProfileBody } from "../../../../schemas/profiles.ts";
 import type { ProfilesCaller, ProfilesResult } from "../service.ts";

@@ -31,7 +31,7 @@ export function fallbackEngine({ egress, clock, url: configured, key }: Fallback
     async ask(question, signal) {
       const results: RawResult[] = [];
       const requests = requestsFor(question);
-      // The same for all pages: `offset` counts pages of this length.
+      // All pages have one length: `offset` counts pages of this length.
       const count = Math.min(FALLBACK_PAGE, question.max_results);
       let billed = 0;
       for (let page = 0; page < requests; page++) {

@@ -1,5 +1,5 @@
 /**
- * One GET of a configured JSON API: bounded, without redirects, with a named failure for anything that is not JSON. The
+ * A GET of a configured JSON API: bounded, without redirects, with a named failure for anything that is not JSON. The
  * caller interprets the JSON.
  */
 import { type Egress, EgressError, type EgressProblem } from "../../../../cluster/ports/egress.ts";

@@ -72,7 +72,7 @@ async function contentOf(call: SearchCall, url: string, deadline_ms: number, clo
   }
 }
 
-/** What a refusal says: an error's code and a sentence, or a sentence alone. */
+/** The detail of a refusal: an error's code and a sentence, or a sentence alone. */
 type Detail = string | { readonly error?: string; readonly message?: string; readonly hint?: string };
 
 /** The answer of a fetch, also that of a busy domain; else the refusal. */

@@ -46,7 +46,7 @@ export async function readCachedPages({
   return count;
 }
 
-/** Those that retrieved the body. Their rights to it have keys of digest and project. */
+/** Projects that retrieved the body. Their rights to it have keys of digest and project. */
 async function projectsOf(documents: Pick<Documents, "list">, sha256: string): Promise<readonly string[]> {
   const range = { from: `${sha256}:`, to: `${sha256};`, limit: PROJECTS_AT_ONCE };
   const grants = await BODY_GRANTS.list(documents, range);

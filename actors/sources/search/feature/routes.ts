@@ -137,7 +137,7 @@ function domainsOf<N extends "include_domains" | "exclude_domains">(
   return hosts.length === 0 ? {} : ({ [name]: [...new Set(hosts)] } as Record<N, string[]>);
 }
 
-/** What the schema of a search does not say. Null: nothing is wrong. */
+/** Mistakes that the schema of a search does not find. Null: nothing is wrong. */
 function searchMistake(body: SearchItem): { readonly field: string; readonly message: string } | null {
   if (windowOf(body).to > MAX_DEPTH)
     return {

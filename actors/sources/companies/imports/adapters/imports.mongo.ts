@@ -35,7 +35,7 @@ interface StoredRun {
   readonly epoch: number;
   readonly value: string;
 }
-/** Of the JSON of a run. A quote inside one of its texts is escaped, so that no text has this. */
+/** Matches the JSON of a run that is running. A quote inside one of its texts is escaped, so that no text has this. */
 const RUNNING = /"state":"running"/;
 interface StoredBadRow extends BadRow {
   readonly _id: string;

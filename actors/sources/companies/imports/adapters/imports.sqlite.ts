@@ -63,7 +63,7 @@ const SCHEMA = `
   ) STRICT, WITHOUT ROWID`;
 
 const ROW = "key, digest, run, line, offset, tuple, closed_ms";
-/** Of rows that stand; files of before have no such column. */
+/** Columns of rows that stand; older files of the database have no `changed_run`. */
 const CURRENT_ROW = `${ROW}, changed_run`;
 
 function addColumns(database: DatabaseSync): void {

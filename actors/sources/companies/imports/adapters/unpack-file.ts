@@ -32,7 +32,7 @@ export async function digestOf(path: string, signal: AbortSignal): Promise<FileD
 
 export interface UnpackedFile {
   readonly bytes: AsyncIterable<Buffer>;
-  /** Of the file as it is stored, so far. */
+  /** Bytes read so far of the file as it is stored. */
   readonly read: () => number;
 }
 

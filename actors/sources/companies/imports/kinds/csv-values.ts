@@ -13,7 +13,7 @@ export const reading =
     return (fields) => read((column) => (fields[places.get(column) ?? -1] ?? "").trim());
   };
 
-/** The same of a file of GLEIF in either form. */
+/** Reads the records of a file of GLEIF in either form, CSV or XML. */
 export const readingBoth = (
   element: string,
   read: (value: ValueOf) => ReadRecord,

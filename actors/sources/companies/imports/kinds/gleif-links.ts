@@ -15,7 +15,7 @@ const COMMON = { source: "gleif", layout: 1, format: "csv", licence: GLEIF.licen
 
 const date = (text: string): string => text.slice(0, 10);
 
-/** What leads from a parent to its children's rows. */
+/** The reference that leads from a parent to its children's rows. */
 export const parentReference = (lei: string): string => `in:${lei}`;
 
 /** A relationship stands when it is active, and its record was published or not renewed. */

@@ -63,7 +63,7 @@ function unitRow(written: ValueOf): ReadRecord {
     value("anneeEffectifsUniteLegale"),
     value("categorieEntreprise"),
     value("dateCreationUniteLegale"),
-    // Of a unit that ceased its last period began then.
+    // The last period of a unit that ceased began on the day it ceased.
     state === "C" ? value("dateDebut") : "",
     value("nicSiegeUniteLegale"),
     value("denominationUsuelle1UniteLegale"),
