@@ -55,12 +55,12 @@ interface Caller {
   readonly reply: ReplyTo<FetchAnswer>;
 }
 
-/** What one run fetches: the request of its first caller in the faster lane of all, within the limits of all. */
+/** The work of a run: the request of its first caller in the faster lane of all, within the limits of all. */
 interface Shared extends Pick<Caller, "variant" | "request"> {
   readonly limits: RunLimits;
   /** The only project whose callers it serves; null: all projects. */
   readonly project: string | null;
-  /** What the run has tried so far. */
+  /** Attempts of the run so far. */
   readonly attempts: Attempt[];
 }
 
@@ -84,7 +84,7 @@ export interface FetchDeps {
   readonly reread: Reread;
   /** The answer with the values that its request wants of a language model. Default: no request wants any. */
   readonly readByModel?: ReadByModel;
-  /** What is cached under this digest, and for this project. */
+  /** Reads the pages that are cached under this digest, and for this project. */
   readonly loadStored: (digest: string, project: string) => Promise<StoredPages>;
   readonly now: () => number;
 }

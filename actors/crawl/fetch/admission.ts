@@ -11,7 +11,7 @@ import { originOf, siteOf } from "../../lib/web/url.ts";
 import { workFields } from "../../lib/work-fields.ts";
 import { noRoom, type PipelineDeps, type RunState } from "./run.ts";
 
-/** What admission needs of the run that a request belongs to. */
+/** The part of a run that admission needs for a request. */
 export interface AdmissionRun extends Pick<
   RunState,
   "ask" | "work" | "signal" | "caller" | "site" | "endsAt" | "began_ms" | "hops" | "isLost" | "delegated_url"

@@ -47,7 +47,7 @@ export interface TextSource {
   readonly decode: (bytes: Buffer, charset: string) => string;
 }
 
-/** What of a page is read from the body store for its response. */
+/** Parts of a page that are read from the body store for its response. */
 export interface PageParts {
   readonly with_html: boolean;
   readonly with_formats: boolean;
@@ -112,7 +112,7 @@ export function billOf({
       status: record.status,
       error,
       reason: cached ? null : reasonOf(attempts),
-      // What the page's own fetch tried is no news in an answer from the cache.
+      // Attempts of the page's own fetch are no news in an answer from the cache.
       attempts: cached ? [] : attempts.map(({ tier, status, reason, ms }) => ({ tier, status, reason, ms })),
     },
   } as const;
@@ -120,7 +120,7 @@ export function billOf({
   return withCost(bill, toMicros(cost_usd) ?? 0);
 }
 
-/** What the site said last: why a route after it was not taken, or failed by itself, explains no failure of the page. */
+/** The site's last reason: why a route after it was not taken, or failed by itself, explains no failure of the page. */
 const reasonOf = (attempts: FetchAnswer["attempts"]): string | null =>
   (attempts.findLast(({ reason }) => !NOT_OF_THE_SITE.has(attemptReasonClass(reason))) ?? attempts.at(-1))
     ?.reason ?? null;
@@ -202,7 +202,7 @@ export function responseOf(
   return Object.fromEntries(fields) as FetchResponse;
 }
 
-/** What an archive lacks by its caller's wish. */
+/** Resources that an archive lacks by its caller's wish. */
 const blockedFrom = (
   { block_resources }: FetchBody,
   { tier }: Pick<FetchAnswer["record"], "tier">,

@@ -1,4 +1,4 @@
-/** What a run keeps of its exchanges for a request with `archive`: one content that lists them, and the bodies that it names. */
+/** Archives the exchanges of a run for a request with `archive`: one content that lists them, and the bodies that it names. */
 import { sha256Of } from "../../../cluster/ports/blobs.ts";
 import type { Metrics } from "../../../cluster/ports/metrics.ts";
 import type { Tier } from "../../../schemas/tier-table.ts";

@@ -1,4 +1,4 @@
-/** What is stored of fetches. The actors of domains and hosts store their own state. */
+/** Collections of fetches. The actors of domains and hosts store their own state. */
 import { collection } from "../../../cluster/collection.ts";
 import type { StoredSession } from "../../../schemas/sessions.ts";
 import type { CachedPage, PrivateMark } from "./freshness.ts";
@@ -9,5 +9,5 @@ export const PAGES = collection<CachedPage | PrivateMark>("pages", { expires: tr
 export const POSTS = collection<{ readonly at_ms: number }>("fetch_posts", { expires: true });
 /** By `<project> <session id>`. Its texts are sealed. */
 export const SESSIONS = collection<StoredSession>("sessions", { expires: true });
-/** What the actor of a host stores, by `<site> <host>`. */
+/** States of the actors of hosts, by `<site> <host>`. */
 export const HOST_PROFILES = collection<object>("host_profile");

@@ -203,7 +203,7 @@ const FORM_TOKEN =
   /<(?:input|meta)\b[^>]{0,499}\bname=["']?(?:csrf|xsrf|_csrf|_token|authenticity_token|__requestverificationtoken)/i;
 /** Shorter cookie values ("1", "en") are in many bodies by chance. */
 const MIN_COOKIE_CHARS = 12;
-/** Of a body in which traces of its visitor are searched. */
+/** Bytes of a body in which traces of its visitor are searched. */
 const VISITOR_BYTES = 2 * 2 ** 20;
 
 export interface Sharing {

@@ -29,7 +29,7 @@ export const EMPTY_PROFILE: HostProfile = {
   untested: 0,
 };
 
-/** The same number as the failed fetches after which a domain is skipped. */
+/** Equal to the number of failed fetches after which a domain is skipped. */
 const OBSERVATIONS_NEEDED = 3;
 /** When too large, a host that opens again costs money for nothing; when too small, it blocks more requests. */
 const REQUIRED_MS = 24 * 3_600_000;
@@ -102,7 +102,7 @@ export function recordObservation(
 const withSegment = ({ segments }: HostProfile, segment: string): readonly string[] =>
   segments.includes(segment) ? segments : [...segments, segment].slice(-MAX_SEGMENTS);
 
-/** What is believed when the next fetch begins, and the profile that counts this fetch. */
+/** Advice for the fetch that begins, and the profile that counts this fetch. */
 export function recall(
   profile: HostProfile,
   segment: string,

@@ -18,7 +18,7 @@ export interface RouteOptions {
   readonly wait_for?: object;
   readonly screenshot?: object;
   readonly view?: object;
-  /** What only the origin may get: it takes routes from this crawler's own addresses. */
+  /** The part of the request that only the origin may get: it takes routes from this crawler's own addresses. */
   readonly own?: Pick<SealedRequest, "is_post" | "has_actions">;
   /** The request's session has an exit of its own, which the route proxy alone can take. Default: it has none. */
   readonly has_exit?: boolean;
@@ -55,7 +55,7 @@ export interface Tried {
   readonly outcome: Outcome;
 }
 
-/** What earlier fetches have shown of this host. */
+/** Knowledge of this host from earlier fetches. */
 export interface RouteHints {
   /** The cheapest route that has worked where cheaper ones were blocked; null: begin at the bottom. */
   readonly start: Tier | null;
@@ -96,7 +96,7 @@ export function routesOf(options: RouteOptions): readonly Tier[] {
 /** Whether a request may take every route to the site that is configured. */
 export function isOpen(options: RouteOptions, configured: readonly Tier[]): boolean {
   const allowed = routesOf(options);
-  // What a site says to one caller's header fields it does not say of itself.
+  // A site's answer to one caller's header fields is no answer to other callers.
   if (options.own) return false;
   return configured.every((tier) => tier === "archive" || allowed.includes(tier));
 }
@@ -185,7 +185,7 @@ function answerStep(error: FetchError | null, best: number | null): Step {
   return { kind: "answer", error, best };
 }
 
-/** Of several thin pages the one with the most text; the cheaper one when they are equal. */
+/** The page with the most text among several thin ones; the cheaper one when they are equal. */
 function mostText(tried: readonly Tried[]): number {
   const chars = ({ outcome }: Tried) => (outcome.kind === "page" ? outcome.text_chars : -1);
   return tried.reduce((best, attempt, index) => (chars(attempt) > chars(tried[best]!) ? index : best), 0);

@@ -1,4 +1,4 @@
-/** What fetches count. */
+/** Metrics of fetches. */
 import { SECONDS, type MetricTable } from "../../../cluster/ports/metrics.ts";
 import { ATTEMPT_REASON_CLASSES } from "../../../schemas/attempt-reasons.ts";
 import { FETCH_ERRORS } from "../../../schemas/errors.ts";

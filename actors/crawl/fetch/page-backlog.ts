@@ -38,7 +38,7 @@ export interface Sender {
 const SECONDS = { sync: 4, batch: 1 } as const;
 /** For one second's work: so many never wait for each other, so that one slow document does not stop a node. */
 const MIN_PAGES = 8;
-/** Of a page, before any is done. */
+/** Estimate for a page, before any is done. */
 const FIRST_PAGE_MS = 20;
 /** How much the last page or request counts in an average. */
 const LAST_SHARE = 1 / 16;

@@ -1,6 +1,6 @@
 /**
- * What a crawl follows of a page: read with the page and kept in memory for the moment until the crawl asks for it, else read again from
- * the stored body. It is stored only where the page's formats are, which have it, too.
+ * Links of a page that a crawl follows: read with the page and kept in memory for the moment until the crawl asks for them, else read again
+ * from the stored body. They are stored only where the page's formats are, which have them, too.
  */
 import { LRUCache } from "lru-cache";
 import type { Blobs } from "../../../cluster/ports/blobs.ts";
@@ -20,7 +20,7 @@ import { formatsOf } from "./page-parts.ts";
 
 /** Characters of the addresses in memory: some hundred pages. */
 const MAX_CHARS = 2 ** 21;
-/** Of one page. */
+/** Limit of each page. */
 const MAX_PAGE_CHARS = 2 ** 18;
 
 /** Links of pages that this process has just read. */

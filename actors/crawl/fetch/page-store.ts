@@ -68,7 +68,7 @@ export interface PageStore {
   readonly revalidate: (run: RunState, stale: CachedPage, response: TransportPage) => Promise<FetchAnswer>;
 }
 
-/** What is cached of an address. */
+/** Cached documents of an address. */
 export interface StoredPages {
   /** Under the digest of the cache key: the page for all projects, or the mark of private copies. */
   readonly shared: Versioned<CachedPage | PrivateMark> | null;
@@ -93,7 +93,7 @@ export async function loadPages(
 /** When the page is removed from the cache. */
 const expiryOf = ({ validated_ms, ttl_ms }: CachedPage): number => validated_ms + ttl_ms + STALE_TTL_MS;
 
-/** What is stored beside a page: its expiry, and the tag that keeps its body. */
+/** Options of a stored page: its expiry, and the tag that keeps its body. */
 export const pageOptions = (page: CachedPage): PutOptions & { readonly expires_at_ms: number } => ({
   expires_at_ms: expiryOf(page),
   ...(page.record.sha256 !== null && { tag: bodyTag(page.record.sha256) }),

@@ -68,7 +68,7 @@ const FINAL_REASONS: Readonly<Record<string, FetchError>> = {
 /** A transport's reason when there was no room for a body. */
 const NO_ROOM_REASON = "no_room";
 
-/** What every run of this process uses. */
+/** Parts that every run of this process uses. */
 interface Pipeline {
   readonly deps: PipelineDeps;
   readonly store: PageStore;

@@ -29,7 +29,7 @@ interface PremiumDeps {
   readonly spending?: Spending;
 }
 
-/** What the cost of an attempt is counted on. */
+/** The run that the cost of an attempt is counted on. */
 export interface PremiumRun {
   readonly ask: ActorClient;
   readonly request: { readonly fetch_id: string; readonly project: string; readonly key?: string };

@@ -28,7 +28,7 @@ export function priceMost(prices: Prices, tier: PremiumTier): number {
   return Math.max(0, ...named.map((name) => prices[name] ?? 0));
 }
 
-/** What an attempt cost; `difficulty` is the attempt's detail, where the rendering service tells it. */
+/** Cost of an attempt; `difficulty` is the attempt's detail, where the rendering service tells it. */
 export function priceOf(
   prices: Prices,
   tier: PremiumTier,

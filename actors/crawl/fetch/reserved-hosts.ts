@@ -21,9 +21,9 @@ export interface ReservedRequest {
   readonly deadline_ms: number;
 }
 
-/** What the other system did. Absent: by the route direct, for nothing. */
+/** Work of the other system. Absent: by the route direct, for nothing. */
 interface ReservedWork {
-  /** What was tried before the page came, or all of it where none did. */
+  /** Attempts before the page came, or all of them where none did. */
   readonly attempts?: readonly Attempt[];
   readonly cost_micros?: number;
 }
@@ -71,7 +71,7 @@ export interface ReservedHosts extends PageReader {
   readonly isReserved: (url: string) => boolean;
 }
 
-/** The same page for every caller: nothing that a caller chooses reaches the host. */
+/** Makes the page the same for every caller: nothing that a caller chooses reaches the host. */
 export const withoutCallerChoices = (request: FetchRequest): FetchRequest => ({
   ...request,
   user_agent: null,

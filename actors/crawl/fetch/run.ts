@@ -1,5 +1,5 @@
 /**
- * One run of the fetch pipeline: what it was started with, and the record of what has come of it so far. The other
+ * A run of the fetch pipeline: what it was started with, and the record of what has come of it so far. The other
  * files of the pipeline read and write this record; it lives in the process that runs it and is never stored or sent.
  */
 import type { NetworksOf } from "../../lib/web/destination.ts";
@@ -61,7 +61,7 @@ export interface PipelineDeps {
   /** The memory for bodies on this node. Default: no limit. */
   readonly memory?: ByteBudget;
   readonly caches?: Pick<CacheLimits, "feeds">;
-  /** What this node has to do for the requests it sends. Default: no limit. */
+  /** Work of this node for the requests it sends. Default: no limit. */
   readonly backlog?: PageBacklog;
   /** Called with each page that was stored. Must not wait or throw. */
   readonly onPageStored?: (page: StoredPage) => void;
@@ -91,16 +91,16 @@ export interface StoredPage {
   readonly body: Buffer;
 }
 
-/** What a run is started with. */
+/** Inputs of a run. */
 export interface FetchRun {
   readonly request: FetchRequest;
   /** The digest under which the page is cached; the second word of the actor's key. */
   readonly digest: string;
-  /** What was stored under the digest when the run began, or null. */
+  /** The document that was stored under the digest when the run began, or null. */
   readonly stored: Promise<Versioned<CachedPage | PrivateMark> | null>;
   /** A stored page to revalidate with the origin, or null. */
   readonly stale: CachedPage | null;
-  /** What the callers accept together; it grows when another caller joins. */
+  /** Limits of all callers together; they grow when another caller joins. */
   readonly limits: RunLimits;
   /** Everything that was tried, in order, as the answer lists it. The run adds to it. */
   readonly attempts: Attempt[];
@@ -117,7 +117,7 @@ export interface RunLimits {
   accept_pdf: boolean;
   /** Null: a caller waits as long as the run takes. */
   deadline_ms: number | null;
-  /** Those that the body of the last route was held to. */
+  /** Limits that the body of the last route was held to. */
   applied: BodyLimits;
 }
 
@@ -158,7 +158,7 @@ export const exceedsApplied = ({ applied }: RunLimits, request: BodyLimits): boo
   request.max_pdf_bytes > applied.max_pdf_bytes ||
   (request.accept_pdf && !applied.accept_pdf);
 
-/** What one route came to, with the page it brought. */
+/** The outcome of a route, with the page it brought. */
 export interface Candidate {
   readonly tier: Tier;
   readonly outcome: Outcome;
@@ -209,12 +209,12 @@ export interface RunState extends Omit<FetchRun, "cancelled"> {
   readonly began_ms: number;
   /** When its time is over; later when a caller joins that waits longer. */
   readonly endsAt: () => number;
-  /** What each route came to, in order, as the ladder decides on it. */
+  /** Outcomes of the routes, in order, as the ladder decides on them. */
   readonly tried: Candidate[];
   /** Texts missing only because this process had no time or no room to extract them: such a page is not cached. */
   readonly unread: Set<Extracted>;
   hints: RouteHints;
-  /** What its routes have exchanged, of a request with `archive`, and bodies of these that may not be stored yet. */
+  /** Exchanges of its routes, of a request with `archive`, and bodies of these that may not be stored yet. */
   readonly exchanges: KeptExchange[];
   /** For a request with `archive`: those with robots.txt, by origin, as JSON. */
   readonly robots_exchanges: Map<string, string>;
@@ -238,7 +238,7 @@ export interface RunState extends Omit<FetchRun, "cancelled"> {
   isSearched: boolean;
 }
 
-/** Of an answer that what the caller sent has made: its address, title and text are told to no one else. */
+/** Whether the answer was made by what the caller sent: its address, title and text are told to no one else. */
 export const isOfOneCaller = ({ authorization, sealed_authorization, own }: FetchRequest): boolean =>
   (authorization ?? sealed_authorization ?? own) !== undefined;
 
@@ -284,7 +284,7 @@ export interface RunRoom extends BodyRoom {
 
 export function openRoom(memory: ByteBudget, signal: AbortSignal): RunRoom {
   const held: Reservation[] = [];
-  /** Those of the body that is being read. */
+  /** Reservations for the body that is being read. */
   let current: Reservation[] = [];
   return {
     async reserve(bytes) {

@@ -51,7 +51,7 @@ interface FetchServiceDeps {
   readonly reservedHosts?: Pick<ReservedHosts, "isReserved">;
   /** Called with each page that is answered. Must not wait or throw. */
   readonly onRetrieved?: (page: RetrievedPage) => void;
-  /** What the attempts of a fetch have cost, whichever run they were of. Default: what the answer says. Throws Fault. */
+  /** Cost of all attempts of a fetch, whichever run they were of. Default: what the answer says. Throws Fault. */
   readonly spentBy?: (fetch_id: string) => Promise<number>;
   /** Whether the cluster has a route that costs money now: without one nothing is read. Default: it has. */
   readonly hasPaidRoute?: () => boolean;
@@ -81,7 +81,7 @@ export type BeginWork = (options?: { readonly ordered: true }) => Promise<void>;
 
 export interface FetchService {
   /**
-   * The same as `fetch`, for background work of an actor, which has a client of its own. After `signal` the request is
+   * Does what `fetch` does, for background work of an actor, which has a client of its own. After `signal` the request is
    * cancelled: it is answered as soon as the run notices, and no request is sent for it unless another caller wants the
    * page.
    */
@@ -96,7 +96,7 @@ export interface FetchService {
     signal?: AbortSignal,
     beginWork?: BeginWork,
   ) => Promise<FetchAnswer>;
-  /** Of an answer that `fetch` gave; null: it did not come from the cache. */
+  /** The source of an answer that `fetch` gave; null: it did not come from the cache. */
   readonly sourceOf: (answer: FetchAnswer) => AnswerSource | null;
   /** Whether the cache would give the same answer now to the request that `fetch` gave it to. Does not wait. */
   readonly isCurrent: (source: AnswerSource, now_ms: number) => boolean;
@@ -120,11 +120,11 @@ interface CachedLookup {
 
 const OF_PAGES = { cache: "pages" } as const;
 const LOOK_EVERY_MS = 1_000;
-/** Of a page kept in memory, without its inline text. */
+/** Size of a page kept in memory, without its inline text. */
 const RECORD_BYTES = 2_048;
 /** How much longer an ask waits than its caller, so that the actor's answer about the deadline arrives first. */
 const GRACE_MS = 20_000;
-/** The same where the caller is a client, which does not wait: the ledger hears of a run's outcome up to the longest run. */
+/** Grace where the caller is a client, which does not wait: the ledger hears of a run's outcome up to the longest run. */
 const LATE_GRACE_MS = 180_000;
 
 export function fetchService({
@@ -247,7 +247,7 @@ export function fetchService({
 
   function retrieved(request: UnsealedFetch, answer: FetchAnswer): FetchAnswer {
     const { record, error } = answer;
-    // What was asked for with credentials is found by no search.
+    // A page that was asked for with credentials is found by no search.
     if (error === null && !isOfCaller(request))
       onRetrieved?.({ url: request.url, project: request.project, record });
     return answer;
@@ -276,7 +276,7 @@ export function fetchService({
   };
 }
 
-/** What a run gets: the caller's own values sealed, credentials of the address as a field; for a reserved host none of them. */
+/** The request as a run gets it: the caller's own values sealed, credentials of the address as a field; for a reserved host none of them. */
 function sealedRequest(secrets: FetchServiceDeps["secrets"], asked: UnsealedFetch, isReserved: boolean) {
   const original = sealOwnRequest(secrets, asked);
   return isReserved ? withoutCallerChoices(original) : sealAuthorization(secrets, original);

@@ -1,5 +1,5 @@
 /**
- * What a finished run says of the origins of its site: one answered, one failed on every route that the run was allowed, or nothing. Only
+ * The verdict of a finished run on the origins of its site: one answered, one failed on every route that the run was allowed, or nothing. Only
  * what came from the site itself counts: not an archive, a provider, a name server, or another site that a redirect led to. Pure.
  */
 import type { FetchOutcome } from "../../../schemas/domain.ts";

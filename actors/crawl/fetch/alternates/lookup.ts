@@ -44,7 +44,7 @@ export interface Sources {
 }
 
 export interface AlternateDeps extends Sources {
-  /** One GET over the route `direct`: each redirect hop is admitted under the rules of its own host. */
+  /** Sends a GET over the route `direct`: each redirect hop is admitted under the rules of its own host. */
   readonly read: Transport;
   readonly extract: (task: ExtractTask, caller: ExtractCaller) => Promise<TaskResult<Extracted>>;
   readonly clock: Clock;
@@ -52,7 +52,7 @@ export interface AlternateDeps extends Sources {
   readonly caches?: Pick<CacheLimits, "feeds">;
 }
 
-/** What one search is started with. */
+/** Inputs of a search. */
 export interface AlternateLookup {
   readonly ask: ActorClient;
   readonly wanted: WantedPage;
@@ -81,7 +81,7 @@ export interface AlternateResult {
   readonly cost_micros: number;
 }
 
-/** One request of the search. */
+/** Time limit of each request of the search. */
 const MAX_READ_MS = 20_000;
 
 /** Feeds and the list of crawls are remembered: a batch over one publisher reads its feed once, not for every page. */
@@ -89,12 +89,12 @@ const REMEMBERED_MS = 10 * 60_000;
 
 const HTML = "text/html; charset=utf-8";
 
-/** One search under way. */
+/** A search under way. */
 export interface Lookup extends AlternateLookup {
   readonly deps: AlternateDeps;
   /** Feeds and lists that several searches of this process read. */
   readonly recent_pages: RecentPages;
-  /** What the search has cost so far. */
+  /** Cost of the search so far. */
   cost_micros: number;
 }
 
@@ -122,7 +122,7 @@ export function note(
   lookup.note(status, `alternate_${source}${outcome === "" ? "" : `_${outcome}`}`, ms, detail);
 }
 
-/** One GET. A status other than 200 (206 for a range) is recorded, as `shown` where the address contains a key. */
+/** Sends a GET. A status other than 200 (206 for a range) is recorded, as `shown` where the address contains a key. */
 export async function get(
   lookup: Lookup,
   source: AlternateSource,

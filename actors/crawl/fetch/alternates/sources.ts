@@ -30,7 +30,7 @@ import {
 import { readUnpaywall, unpaywallRequestUrl } from "./unpaywall.ts";
 
 const MAX_FEED_BYTES = 5 * 2 ** 20;
-/** One answer of a register or an index. */
+/** Limit of an answer of a register or an index. */
 const MAX_ANSWER_BYTES = 2 * 2 ** 20;
 
 export async function searchFeeds(lookup: Lookup): Promise<AlternateMatch | null> {

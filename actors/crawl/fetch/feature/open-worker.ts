@@ -1,5 +1,5 @@
 /**
- * What workers do for fetches: the actors of fetches, domains, robots.txt and host profiles, with the routes that a fetch
+ * The part of fetches on workers: the actors of fetches, domains, robots.txt and host profiles, with the routes that a fetch
  * may take. A node that is no worker does not load this file.
  */
 import type { Actor } from "../../../../cluster/actor.ts";

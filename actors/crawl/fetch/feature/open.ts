@@ -32,7 +32,7 @@ import { fetchStatus } from "./status.ts";
 import type { FetchPage, PageItemParts } from "./tokens.ts";
 import { HOST_PROFILES } from "../collections.ts";
 
-/** Of each kind: busiest, slowest, most waited for. */
+/** Domains reported of each kind: busiest, slowest, most waited for. */
 const MAX_DOMAINS_REPORTED = 20;
 
 interface FetchNeeds {

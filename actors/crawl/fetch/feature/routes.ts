@@ -98,7 +98,7 @@ export interface FetchServices extends TextSource {
 
 /** Longer request bodies are seldom sent twice without a change. */
 const REMEMBERED_BODY_BYTES = 4_096;
-/** One written response in memory at most. */
+/** Limit of a written response in memory. */
 const WRITTEN_BYTES_EACH = 2 * 2 ** 20;
 
 type FetchCall = Call<null, null, FetchBody>;
@@ -110,11 +110,11 @@ interface Written {
   readonly id_at: number;
   readonly bill: Bill;
   readonly project_ref: string | null;
-  /** What it names. */
+  /** Bodies that the response names. */
   readonly bodies: readonly RetrievedBody[];
 }
 
-/** What no byte is as a character. */
+/** A character that no byte becomes in Latin-1. */
 const EXTERNAL = "\u0100";
 /** External customers have written responses of their own: they do not see what a fetch cost. */
 const keyOf = (bytes: Buffer, external: boolean): string => {
@@ -324,7 +324,7 @@ const agentRefusal = (
 const debugUrl = ({ debugRecords }: FetchServices, call: FetchCall, answer: FetchAnswer): Promise<string> =>
   debugRecords!.store({ ...call, body: withoutOwnValues(call.body) }, storyOf(answer));
 
-/** What a debug record shows of an answer. */
+/** The part of an answer that a debug record shows. */
 function storyOf(answer: FetchAnswer): Parameters<DebugRecords["store"]>[1] {
   const { cached, cost_usd, error, error_detail, attempts, trace = null } = answer;
   const billing_category = billOf(answer).category;
@@ -504,7 +504,7 @@ const takesCountry = (
   own_request === undefined &&
   country_routes.some((tier) => tiers === null || tiers.includes(tier));
 
-/** What the fetch says, else what is set for its project. */
+/** The fetch's own setting, else that of its project. */
 const isArchived = ({ archive }: Pick<FetchBody, "archive">, project: Project): boolean =>
   archive ?? project.archive === true;
 

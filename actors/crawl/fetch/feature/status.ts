@@ -13,7 +13,7 @@ import type { FetchedOutcome } from "../service.ts";
 import { isPremium, type Tier } from "../../../../schemas/tier-table.ts";
 
 /**
- * What the service could not do although it was asked something it can do. Everything else is the site's answer (4xx, a host
+ * Errors of the service itself: it could not do something it can do. Everything else is the site's answer (4xx, a host
  * name that does not exist), the caller's own choice, or a fetch that was put off.
  */
 const FAILURES: ReadonlySet<string> = new Set([

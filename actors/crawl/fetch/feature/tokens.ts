@@ -1,4 +1,4 @@
-/** What fetches take of other features, and give to them. */
+/** Tokens that fetches take of other features, and give to them. */
 import { gathered, token } from "../../../../node/token.ts";
 import type { Bill } from "../../../../schemas/accounts.ts";
 import type { FetchAnswer, FetchBody, PageFormats } from "../../../../schemas/fetch.ts";
@@ -31,7 +31,7 @@ export const Pages = token<FetchPage>("pages");
 /** Pages as items of jobs, for kinds of jobs that are made of pages. */
 export interface PageItemParts {
   readonly item: ItemKindParts;
-  /** Of a page that an item has fetched. An attempt `with_followed` has them at hand. */
+  /** Links of a page that an item has fetched. An attempt `with_followed` has them at hand. */
   readonly linksOf: LinksOf;
 }
 export const PageItems = token<PageItemParts>("page items");

@@ -1,5 +1,5 @@
 /**
- * One question to an OpenAI-compatible address of the operator's: bounded in time and size, without redirects, asked again where its
+ * Asks an OpenAI-compatible address of the operator's one question: bounded in time and size, without redirects, asked again where its
  * server is busy.
  */
 import { type Clock, pause } from "../../../../cluster/ports/clock.ts";
@@ -11,7 +11,7 @@ import { wholeBody } from "../../../lib/whole-body.ts";
 import type { Message } from "./prompt.ts";
 
 export interface ChatModel {
-  /** Of the API, for example https://api.openai.com/v1 */
+  /** Base address of the API, for example https://api.openai.com/v1 */
   readonly url: string;
   /** Goes into the request, and nowhere else. */
   readonly key: string | null;
@@ -51,7 +51,7 @@ interface Refusal {
   readonly param: string | null;
 }
 
-/** What the model of this connection takes: learned from refusals. */
+/** Parameters that the model of this connection takes: learned from refusals. */
 interface Dialect {
   readonly limit: "max_tokens" | "max_completion_tokens";
   readonly has_temperature: boolean;

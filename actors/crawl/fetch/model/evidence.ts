@@ -1,6 +1,6 @@
 /**
- * What of a model's answer the page bears out. A value stays when the quote given for it stands in the text that was sent, and the value
- * follows from the quote; every other value is null, whatever the model was told by whom.
+ * Checks which values of a model's answer the page bears out. A value stays when the quote given for it stands in the text that was sent, and
+ * the value follows from the quote; every other value is null, whatever the model was told by whom.
  */
 import { typeOf, takesNull, type ValueSchema } from "../../../../schemas/extract-schema.ts";
 import { memberAt } from "../../../lib/json-pointer.ts";
@@ -32,7 +32,7 @@ export const QUOTE_CHARS = 300;
 const ERRORS_MAX = 100;
 const AHEAD_MS = 50 * 365 * 86_400_000;
 
-/** The same characters for what pages and models write differently. */
+/** Writes alike what pages and models write with different characters. */
 export const plain = (text: string): string =>
   text
     .normalize("NFKC")

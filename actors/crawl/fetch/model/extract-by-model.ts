@@ -54,7 +54,7 @@ const MOST_MS = 60_000;
 const BYTES_PER_TOKEN = 3;
 const MISTAKES_MAX = 20;
 const MISTAKE_CHARS = 200;
-/** Of a prompt that a server has cut, it counts less. */
+/** Share of the estimated prompt tokens; a server that counts less has cut the prompt. */
 const LEAST_SHARE = 0.3;
 const QUOTES_MAX = 5_000;
 
@@ -69,7 +69,7 @@ type Outcome =
   | { readonly proven: Proven }
   | { readonly failure: ModelFailure; readonly failure_detail: string | null };
 
-/** What there is of an extraction that gave no values: the model was not asked, or has no answer. */
+/** An extraction that gave no values: the model was not asked, or has no answer. */
 export const withoutValues = (reason: ModelFailure, model: string | null): ModelExtraction => ({
   data: null,
   errors: [{ path: "", reason }],
@@ -146,7 +146,7 @@ const costOf = (
   { input, output }: TokenPrices,
 ): number => Math.ceil(prompt_tokens * input + completion_tokens * output);
 
-/** Of both requests: the second has the first one's answer and its mistakes. */
+/** The highest cost of both requests: the second has the first one's answer and its mistakes. */
 function mostOf(messages: readonly Message[], prices: TokenPrices): number {
   const once = tokensOf(messages);
   const again = once + MAX_TOKENS + Math.ceil((MISTAKES_MAX * (MISTAKE_CHARS + 4)) / BYTES_PER_TOKEN);
@@ -222,7 +222,7 @@ function readAnswer(content: string, wanted: object): ReadAnswer {
   return { kind: "read", data, evidence: evidence.slice(0, QUOTES_MAX) };
 }
 
-/** What stands around the object: thoughts before it, and the marks of a code block. */
+/** Cuts off what stands around the object: thoughts before it, and the marks of a code block. */
 function jsonIn(content: string): string {
   const thought = content.lastIndexOf("</think>");
   const said = thought < 0 ? content : content.slice(thought + "</think>".length);

@@ -1,4 +1,4 @@
-/** What extractions by a language model count. */
+/** Metrics of extractions by a language model. */
 import type { MetricTable } from "../../../../cluster/ports/metrics.ts";
 import { MODEL_FAILURES } from "../../../../schemas/extract.ts";
 

@@ -1,5 +1,5 @@
 /**
- * What a model is told: the task, and the page between two lines that the page cannot know. Nothing of the request but schema and
+ * The messages to a model: the task, and the page between two lines that the page cannot know. Nothing of the request but schema and
  * prompt is in it, and the answer can do nothing: it is data that evidence.ts checks.
  */
 import { typeOf, type ValueSchema } from "../../../../schemas/extract-schema.ts";

@@ -60,7 +60,7 @@ export const modelReader =
 
 const NO_FORMATS: PageFormats = { markdown: null, links: [], images: [] };
 
-/** What the model was asked and used, and what became of a request that wanted it. */
+/** Counts what the model was asked and used, and what became of a request that wanted it. */
 function observe({ metrics, log }: Deps, { data, errors, usage, failure_detail }: ModelExtraction): void {
   const outcome = data === null ? errors[0]!.reason : "ok";
   metrics.count("trawl_model_extractions_total", { outcome });
