@@ -21,7 +21,7 @@ export interface Breaker {
 
 export const CLOSED: Breaker = { streak: 0, open: null, is_probing: false };
 
-/** One failure may be chance; every further one costs a caller its time. */
+/** A single failure may be chance; every further one costs a caller its time. */
 const OPEN_AFTER = 5;
 const FIRST_PAUSE_MS = 10_000;
 const MAX_PAUSE_MS = 300_000;

@@ -1,5 +1,5 @@
 /**
- * What a tier calls while it runs a call: the caller's own functions where the caller is in the same process, questions and
+ * Functions that a tier calls while it runs a call: the caller's own where the caller is in the same process, questions and
  * answers where it is on another node (remote-permit.ts).
  */
 import type { Admission, AdmitOptions, BodyRoom, HopRefusal, OriginAnswer } from "../../lib/web/transport.ts";

@@ -1,5 +1,5 @@
 /**
- * One HTTP exchange over routes instead of an egress: a small document, such as robots.txt, of a site that is asked over
+ * Makes an HTTP exchange over routes instead of an egress: a small document, such as robots.txt, of a site that is asked over
  * paid routes only. The first route that reaches the site answers; a redirect is answered, not followed.
  */
 import type { Egress, EgressProblem, Exchange, ExchangeRequest } from "../../../cluster/ports/egress.ts";
@@ -69,7 +69,7 @@ function exchangeOf(result: TransportResult): Exchange {
   }
 }
 
-/** What a route calls a failure of the connection to the site. */
+/** Reasons that routes give for a failure of the connection to the site. */
 const PROBLEMS: ReadonlySet<string> = new Set<EgressProblem>([
   "dns_nxdomain",
   "dns_error",

@@ -1,6 +1,6 @@
 /**
- * What the end of a call says of the tier itself: whether what the tier needs (a browser, an archive, a provider) works.
- * What the site answered never counts against the tier, nor does the caller's own end.
+ * Judges the tier itself by the end of a call: whether what the tier needs (a browser, an archive, a provider) works.
+ * The site's answer never counts against the tier, nor does the caller's own end.
  */
 import { type Tier, TIER_TABLE } from "../../../schemas/tier-table.ts";
 import type { TransportResult } from "../../lib/web/transport.ts";

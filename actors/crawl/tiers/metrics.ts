@@ -1,4 +1,4 @@
-/** What tiers and browsers count. */
+/** Metrics of tiers and browsers. */
 import type { MetricTable } from "../../../cluster/ports/metrics.ts";
 import { TIERS } from "../../../schemas/tier-table.ts";
 

@@ -7,7 +7,7 @@ import type { Clock } from "../../../cluster/ports/clock.ts";
 export interface PlaceLimits {
   /** Calls at once. */
   readonly capacity: number;
-  /** One more is refused at once, or takes the turn of the project that waits most. */
+  /** A further call is refused at once, or takes the turn of the project that waits most. */
   readonly max_waiting: number;
   readonly max_wait_ms: number;
 }

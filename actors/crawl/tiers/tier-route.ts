@@ -112,7 +112,7 @@ function failureOf(
   }
 }
 
-/** What is known of a call over all nodes that were tried. */
+/** Knowledge of a call over all nodes that were tried. */
 interface Work {
   wasSent: boolean;
   /** A tier of this process has reserved the memory for its body. */
@@ -120,7 +120,7 @@ interface Work {
   broken: { readonly problem: unknown } | null;
 }
 
-/** What the caller's side knows of an admitted request. */
+/** An admitted request, as the caller's side knows it. */
 interface OpenAdmission {
   readonly entry: Admitted;
   /** The tier was told that it may send, and has not said that it did. */

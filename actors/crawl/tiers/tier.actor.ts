@@ -50,11 +50,11 @@ interface State extends TierDeps {
   readonly unadmitted: Set<() => void>;
   /** Calls with a place whose next request waits to be admitted. */
   placed_asking: number;
-  /** Of calls that are admitted and wait for a place: releases their admission. */
+  /** Functions that release the admission of calls that are admitted and wait for a place. */
   readonly admitted_waiting: Set<() => void>;
 }
 
-/** One call in progress. */
+/** A call in progress. */
 interface TierCall {
   readonly is_probe: boolean;
   readonly project: string;

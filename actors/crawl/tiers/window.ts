@@ -1,4 +1,4 @@
-/** What a tier did in the last 600 s: calls by outcome, and how long the successful ones took. */
+/** Calls of a tier in the last 600 s: by outcome, and how long the successful ones took. */
 import type { RoleFigures } from "../../../cluster/role-actor.ts";
 import { percentile95, RollingWindow } from "../../lib/rolling-window.ts";
 import type { CallOutcome } from "./infrastructure.ts";

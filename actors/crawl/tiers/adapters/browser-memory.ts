@@ -1,5 +1,5 @@
 /**
- * What the processes of browsers hold, and which pages end when that is too much (Linux only; elsewhere nothing is known).
+ * Memory of the processes of browsers, and which pages end when that is too much (Linux only; elsewhere nothing is known).
  *
  * All frames of a page share one process (site isolation is off: a context lives for one page and holds no secrets), so the
  * end of a process is the end of its page. What a page stores without a disk (file system, caches, blobs) is in the
@@ -20,11 +20,11 @@ export interface BrowserProcess {
 }
 
 export interface MemoryLimits {
-  /** Of one page's process. */
+  /** Limit of a page's process. */
   readonly page_mb: number;
-  /** Of the processes of one browser that its pages share. */
+  /** Limit of the processes of a browser that its pages share. */
   readonly shared_mb: number;
-  /** Of all processes of all browsers. */
+  /** Limit of all processes of all browsers. */
   readonly total_mb: number;
 }
 
@@ -32,7 +32,7 @@ export interface MemoryLimits {
 export interface BrowserUse {
   readonly processes: readonly BrowserProcess[];
   readonly cpu_before: ReadonlyMap<number, number>;
-  /** What its shared processes may hold: `shared_mb` at first, more after a page was ended for it. */
+  /** Limit of its shared processes: `shared_mb` at first, more after a page was ended for it. */
   readonly shared_mb: number;
 }
 
@@ -54,13 +54,13 @@ export function suspectedWriters(use: BrowserUse): readonly number[] {
   return suspects.map(({ pid }) => pid);
 }
 
-/** What is counted of a page that may be in the memory that pages share. */
+/** Counts of a page that may be in the memory that pages share. */
 export interface PageTraffic {
   /** Requests that the browser holds for it: not answered yet, or failed. */
   readonly unanswered: number;
   /** Bodies of the requests that are not answered yet. */
   readonly unsent_bytes: number;
-  /** What the egress guard has received for it. */
+  /** Bytes that the egress guard has received for it. */
   readonly received_bytes: number;
 }
 
@@ -82,11 +82,11 @@ export function writerByTraffic(pages: readonly PageTraffic[], grown_mb: number)
   return most.index;
 }
 
-/** What the search for the writer does to processes, and sees of them. */
+/** Means of the search for the writer: it stops and runs processes, and sees their memory. */
 export interface Trial {
   readonly stop: (pid: number) => void;
   readonly run: (pid: number) => void;
-  /** What the shared processes hold now. */
+  /** Memory of the shared processes now. */
   readonly shared_mb: () => number;
   readonly pause: (ms: number) => Promise<void>;
 }
@@ -97,7 +97,7 @@ const ALONE_MS = [100, 300] as const;
 const MIN_GROWTH_MB = 16;
 /** It must do so twice: once may be what came for another page meanwhile. */
 const SEEN_TIMES = 2;
-/** What was sent before is taken in when the memory grows by less than this in so long; that is waited for so often at most. */
+/** Data that was sent before counts as taken in when the memory grows by less than this in so long; that is waited for so often at most. */
 const CALM = { mb: 2, ms: 50, looks: 10 } as const;
 /** Pages are stopped for no longer. */
 const MAX_TRIAL_MS = 4_000;

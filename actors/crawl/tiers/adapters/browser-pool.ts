@@ -2,7 +2,7 @@
  * Pages of browsers for the route `browser`. Each page has its own browser context and its own session of the egress proxy, in a
  * browser that serves several at once (running-browsers.ts) and is closed when no page has needed it for a while.
  *
- * What a page is used for: transport.browser.ts.
+ * The use of a page is transport.browser.ts.
  */
 import type { BrowserContext, BrowserContextOptions, CDPSession, Page } from "playwright";
 import type { ProxySession } from "../../../../cluster/ports/egress-proxy.ts";

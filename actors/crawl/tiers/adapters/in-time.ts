@@ -4,7 +4,7 @@ export const pause = (ms: number): Promise<void> => new Promise((resolve) => set
 
 export const LATE: unique symbol = Symbol("late");
 
-/** What the work gives; LATE: it did not end in time. Throws what the work throws before that. */
+/** The result of the work; LATE: it did not end in time. Throws what the work throws before that. */
 export async function within<T>(work: Promise<T>, timeout_ms: number): Promise<T | typeof LATE> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<typeof LATE>((resolve) => {

@@ -1,7 +1,7 @@
 /** Code beside the scripts of a page in the browser. */
 import type { PageLease } from "./browser-pool.ts";
 
-/** The same name is the same world. */
+/** Name of the isolated world; calls with an equal name share it. */
 export const WORLD = "trawl";
 
 /** Throws what the browser throws. */

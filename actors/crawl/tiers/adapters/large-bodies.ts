@@ -11,7 +11,7 @@ import { collectBody, lengthOf } from "./one-request.ts";
 
 /** Time limit for the download of a PDF. */
 export const MAX_PDF_MS = 300_000;
-/** What a body of unknown length begins with: most pages need no more. */
+/** Reservation that a body of unknown length begins with: most pages need no more. */
 const FIRST_BYTES = 2 * 2 ** 20;
 /** A body of unknown length is collected in pieces, and then put together: twice its size for a moment. */
 const COLLECTING = 2;
@@ -46,7 +46,7 @@ export function bodyReader(clock: Clock): ReadBody {
     const known_length = lengthOf(exchange);
     let problem_found: BodyProblem | null = null;
     let reserved = 0;
-    /** What must be cleaned up after reading. */
+    /** Functions to call after reading. */
     const cleanups: (() => void)[] = [];
 
     /** Whether there is room for so many bytes, of a body that may have at most `max`. */

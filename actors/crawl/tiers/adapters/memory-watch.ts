@@ -31,7 +31,7 @@ const MB = 2 ** 20;
 /** Interval of the memory check while pages are open. */
 export const MEMORY_CHECK_MS = 500;
 /**
- * What the shared memory of a browser may grow by after a page was ended for it, until another page ends: it is given back
+ * Growth that the shared memory of a browser may have after a page was ended for it, until another page ends: it is given back
  * late, and not all of it.
  */
 const MORE_SHARED_MB = 128;

@@ -1,5 +1,5 @@
 /**
- * What all routes do for each request: ask for a permit, wait no longer than the caller's signal, read a body within
+ * Steps of all routes for each request: ask for a permit, wait no longer than the caller's signal, read a body within
  * its limit, name failures. Destinations and header fields belong to each route.
  */
 import type { EgressProblem, ExchangeRequest, ExchangeResponse } from "../../../../cluster/ports/egress.ts";

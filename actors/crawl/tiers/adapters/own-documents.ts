@@ -11,7 +11,7 @@ import type { PageLease } from "./browser-pool.ts";
 /** A request as Fetch.requestPaused tells it. */
 export interface PausedRequest {
   readonly resourceType: string;
-  /** Of the request whose redirect led to this one. */
+  /** Id of the request whose redirect led to this one. */
   readonly redirectedRequestId?: string;
   readonly request: {
     readonly url: string;
@@ -20,7 +20,7 @@ export interface PausedRequest {
   };
 }
 
-/** What of a request is replaced when it goes on. */
+/** Parts of a request that are replaced when it goes on. */
 export interface Replaced {
   readonly method?: string;
   readonly postData?: string;
@@ -32,13 +32,13 @@ export interface OwnDocuments {
   readonly putCookies: () => Promise<void>;
   /** Further requests that the browser has to pause. */
   readonly patterns: readonly { readonly urlPattern: string }[];
-  /** Of a document of the main frame; null: a redirect would take the body to another origin. */
+  /** Replaces parts of a document of the main frame; null: a redirect would take the body to another origin. */
   readonly ofDocument: (paused: PausedRequest, url: string) => Promise<Replaced | null>;
-  /** Of what the main frame loads; null: it would take a cookie to another origin of the same host. */
+  /** Replaces parts of what a page loads; null: it would take a cookie to another origin of the same host. */
   readonly ofResource: (paused: PausedRequest, isOfMainFrame: boolean) => Replaced | null;
 }
 
-/** What they say is true of the document only; Chromium ends a request whose Referer is not that of its page. */
+/** Fields that are true of the document only; Chromium ends a request whose Referer is not that of its page. */
 const OF_DOCUMENTS = /^(?:content-.*|referer|origin)$/i;
 
 export function ownDocuments(

@@ -35,7 +35,7 @@ export interface ActingPage extends Pick<PageLease, "page" | "cdp"> {
   /** The id of the main frame. */
   readonly frame: string;
   readonly now: () => number;
-  /** What is left of the request's time. */
+  /** Rest of the request's time. */
   readonly left_ms: () => number;
   readonly isOver: () => boolean;
   /** After a step: the page that it leads to, if it does, is worth reading. */

@@ -1,5 +1,5 @@
 /**
- * What a page in a browser exchanges, for an archive: documents of the main frame and everything that its frames load, as the browser
+ * Exchanges of a page in a browser, for an archive: documents of the main frame and everything that its frames load, as the browser
  * pauses each response before it goes on to the page. Bodies are stored at once, one after another, within limits; the content
  * coding is off. Frames of other sites are other targets of the browser, of which nothing is heard.
  */
@@ -15,7 +15,7 @@ import type { PausedRequest } from "./own-documents.ts";
 /** A response as Fetch.requestPaused tells it. */
 export interface PausedResponse extends PausedRequest {
   readonly requestId: string;
-  /** Of the network domain. */
+  /** Id in the network domain. */
   readonly networkId?: string;
   readonly responseStatusCode?: number;
   readonly responseStatusText?: string;
@@ -34,7 +34,7 @@ export interface PageExchanges {
   readonly finish: () => Promise<readonly KeptExchange[]>;
 }
 
-/** Of one page. More are not kept. */
+/** Maximum of a page. More are not kept. */
 const MAX_EXCHANGES = 400;
 const MAX_BODY_BYTES = 10 * 2 ** 20;
 const MAX_PAGE_BYTES = 50 * 2 ** 20;
@@ -61,7 +61,7 @@ export function pageExchanges(
     readonly own: OwnRequest | null;
     /** The cookies are those of the caller's session. */
     readonly has_session: boolean;
-    /** What it hides is not in the stored bodies. */
+    /** Hides secrets: they are not in the stored bodies. */
     readonly hide: HideSecrets;
   },
 ): PageExchanges {
@@ -194,7 +194,7 @@ export function pageExchanges(
 const fieldsNamed = (name: string, value: string): [string, string][] =>
   value.split("\n").map((each) => [name, each]);
 
-/** Of a head as text, behind its first line. */
+/** Header fields of a head as text, behind its first line. */
 const fieldsIn = (head: string): [string, string][] =>
   head
     .split(/\r?\n/)

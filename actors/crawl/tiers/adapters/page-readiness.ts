@@ -7,7 +7,7 @@ import type { CDPSession, Frame, Page, Request } from "playwright";
 import { challengeOf } from "../../../reading/content/challenge.ts";
 import { inIsolation } from "./isolation.ts";
 
-/** What a look at the document shows. */
+/** State of the document at a look. */
 export interface DocumentState {
   readonly is_parsed: boolean;
   /** Characters of text outside of navigation and controls; counted up to MAX_COUNTED_CHARS. */
@@ -18,13 +18,13 @@ export interface DocumentState {
   readonly is_static: boolean;
   /** The beginning of a document with little text; "" of any other. */
   readonly start: string;
-  /** Of the whole document with little text; 0 of any other. */
+  /** Characters of the whole document, where it has little text; 0 of any other. */
   readonly chars: number;
   /** Whether an element matches the caller's selector; null: the browser does not know such a selector. */
   readonly matches: boolean | null;
 }
 
-/** What the origin answered for the document, and what the caller asked for. */
+/** The origin's answer for the document, and what the caller asked for. */
 export interface Expected {
   readonly status: number;
   readonly headers: ReadonlyMap<string, string>;
@@ -90,7 +90,7 @@ function describeDocument(
     matches = null;
   }
   if (body) count(body);
-  // What open shadow roots and frames of the same origin show belongs to the page.
+  // Text and elements in open shadow roots and frames of the same origin belong to the page.
   const isWanting = matches === false || text_chars < max_counted_chars;
   const trees: DomTree[] = isWanting ? [document] : [];
   for (const tree of trees) {

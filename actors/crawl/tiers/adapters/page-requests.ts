@@ -1,5 +1,5 @@
 /**
- * What the browser pauses and reports while a page is visited: documents of the main frame go to page-documents.ts; what the page
+ * Handles what the browser pauses and reports while a page is visited: documents of the main frame go to page-documents.ts; what the page
  * loads goes on, without the kinds that never contribute to the answer, up to a maximum number; dialogs and other windows are closed.
  */
 import { isPictured } from "../../../../schemas/actions.ts";

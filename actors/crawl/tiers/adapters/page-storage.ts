@@ -4,7 +4,7 @@ import type { PageLease } from "./browser-pool.ts";
 import { within, LATE } from "./in-time.ts";
 import { inIsolation, WORLD } from "./isolation.ts";
 
-/** What is longer is not kept: it would push the cookies out of the session. */
+/** Longer items are not kept: they would push the cookies out of the session. */
 const MAX_ITEM_CHARS = 8_192;
 const MAX_ORIGIN_CHARS = 32_768;
 const READ_MS = 1_000;
@@ -23,7 +23,7 @@ export async function putStorage(cdp: PageLease["cdp"], items: readonly StorageI
   });
 }
 
-/** Of the page's own origin, as it stands; null: the page is not there, or does not answer. */
+/** The storage of the page's own origin, as it stands; null: the page is not there, or does not answer. */
 export async function readStorage(
   cdp: PageLease["cdp"],
 ): Promise<{ readonly origin: string; readonly items: readonly StorageItem[] } | null> {

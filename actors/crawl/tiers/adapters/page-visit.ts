@@ -1,5 +1,5 @@
 /**
- * One visit of one page: what it was given, what it has met so far, and its end, which comes once: a result, a failure, or its
+ * A visit of a page: what it was given, what it has met so far, and its end, which comes once: a result, a failure, or its
  * time. Its documents are page-documents.ts, what the browser pauses and reports page-requests.ts, when it is read page-rendering.ts.
  */
 import type { Clock } from "../../../../cluster/ports/clock.ts";
@@ -31,7 +31,7 @@ export interface PageLimits {
   readonly settle_ms: number;
   /** The network is quiet when no request has been in flight for so long. If it is too short, late scripts are cut off. */
   readonly quiet_ms: number;
-  /** The same as `settle_ms` for a challenge, which may pass and load the page. */
+  /** `settle_ms` of a challenge, which may pass and load the page. */
   readonly challenge_ms: number;
   /** For an element that the caller waits for, since the document was parsed. */
   readonly wait_for_ms: number;
@@ -83,19 +83,19 @@ export interface VisitParts {
   readonly secrets: ReadonlyMap<string, TypedSecret>;
 }
 
-/** What the origin answered for a document. */
+/** The origin's answer for a document. */
 export interface DocumentHead {
   readonly url: string;
   readonly status: number;
   readonly headers: ReadonlyMap<string, string>;
 }
 
-/** What a visit has met so far. */
+/** The course of a visit so far. */
 export interface Progress {
   hop: Hop;
   /** The id of the main frame, once its first document is requested. */
   main_frame: string | undefined;
-  /** Of the last document that was answered and is no redirect. */
+  /** Head of the last document that was answered and is no redirect. */
   origin: DocumentHead | null;
   readonly redirects: Redirect[];
   /** Number of requested documents, and of those accepted as pages. */
@@ -117,7 +117,7 @@ interface VisitEnd {
   readonly page: (head: DocumentHead, content: PageContent) => void;
   readonly failed: (reason: string, detail: string | null) => void;
   readonly refused: (refusal: HopRefusal) => void;
-  /** What is no result of the page: a Fault. */
+  /** Ends the visit with a Fault, which is no result of the page. */
   readonly rejected: (problem: unknown) => void;
 }
 

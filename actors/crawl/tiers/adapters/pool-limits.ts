@@ -57,7 +57,7 @@ export const limitsFor = (pages: number): PoolLimits => ({
   browser_mb: Math.max(1_024, 256 + 192 * pages),
   page_mb: 1_024,
   shared_mb: 640,
-  // One page of the largest size beside usual ones.
+  // Room for a page of the largest size beside usual ones.
   total_mb: Math.max(1_024, 256 + 192 * pages) + 1_024,
   close_ms: 3_000,
   launch_ms: 30_000,

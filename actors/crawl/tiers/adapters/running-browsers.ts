@@ -59,7 +59,7 @@ export interface PooledBrowser {
    */
   readonly user_agent: string;
   readonly open: Set<OpenPage>;
-  /** What its shared processes held before its first page. */
+  /** Memory of its shared processes before its first page. */
   readonly empty_mb: number;
   pages: number;
   /** It gets no more pages and closes after its last one. */
@@ -262,7 +262,7 @@ const ISOLATION_FEATURES = ["IsolateOrigins", "site-per-process", "IsolateSandbo
 
 /** Features of Chromium that are useless without a person at the window. */
 export const FEATURES_OFF = [
-  // One process per window for the suggestions of the address bar: 60 % of a page's CPU time (Chromium 156).
+  // A process per window for the suggestions of the address bar: 60 % of a page's CPU time (Chromium 156).
   "WebUIOmniboxPopup",
   "WebUIOmniboxAimPopup",
   // A spare process for a context's next site. Our contexts live for one page.

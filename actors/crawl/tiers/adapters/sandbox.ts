@@ -35,7 +35,7 @@ export interface SandboxOptions {
   readonly is_root?: boolean;
 }
 
-/** Of no account and outside of the ranges that Debian and systemd assign users from. */
+/** Id of no account, outside of the ranges that Debian and systemd assign users from. */
 const UNPRIVILEGED_ID = 60_999;
 const TRIAL_MS = 15_000;
 const TRIAL_CHARS = 300;

@@ -19,7 +19,7 @@ import type { NetworkActivity } from "./page-readiness.ts";
 export const SCROLL_MS = 6_000;
 /** For taking the picture. */
 export const CAPTURE_MS = 10_000;
-/** What a part of the page may load after it was seen, before the picture is taken. */
+/** Quiet time of the network after parts of the page were seen, before the picture is taken. */
 const QUIET_MS = 250;
 const LOOK_EVERY_MS = 50;
 /** On each part of the page, so that scripts see that it is seen. */

@@ -6,7 +6,7 @@
 import type { PageLease } from "./browser-pool.ts";
 import { isolatedWorld } from "./isolation.ts";
 
-/** Of one page. */
+/** Frames of a page. */
 const MAX_FRAMES = 20;
 /** Frames in frames. */
 const MAX_FRAME_DEPTH = 3;

@@ -1,5 +1,5 @@
 /**
- * What a page in a browser does not load: what only matters to the eye, unless the page is seen or archived, and what its caller blocks. Chromium
+ * Resources that a page in a browser does not load: what only matters to the eye, unless the page is seen or archived, and what its caller blocks. Chromium
  * pauses these requests alone, and each is refused.
  */
 import type { BlockableResource } from "../../../../schemas/page-view.ts";
@@ -7,7 +7,7 @@ import type { BlockableResource } from "../../../../schemas/page-view.ts";
 /** As Chromium names types of resources. */
 type ResourceType = "Image" | "Media" | "Font" | "Ping" | "Stylesheet";
 
-/** What it is loaded for besides its text. */
+/** Use of a page besides its text. */
 export type PageUse = "text" | "picture" | "archive";
 const SKIPPED: Readonly<Record<PageUse, readonly ResourceType[]>> = {
   text: ["Image", "Media", "Font", "Ping"],

@@ -110,7 +110,7 @@ export function archiveTransport({
   const readListing = async (exchange: ExchangeResponse) =>
     (await collectBody(exchange, MAX_LISTING_BYTES)) ?? "too_large";
 
-  /** One request with a permit. The body of a redirect is not read. */
+  /** Sends a request with a permit. The body of a redirect is not read. */
   async function requestArchive(
     url: string,
     read: (exchange: ExchangeResponse) => ReturnType<ReadBody>,
@@ -165,7 +165,7 @@ export function archiveTransport({
     return { kind: "listed", copies: candidates(rows, clock.now()) } as const;
   }
 
-  /** One capture, following redirects within the archive; null: it is unusable, and the next one may be usable. */
+  /** Fetches a capture, following redirects within the archive; null: it is unusable, and the next one may be usable. */
   async function replay(archive: string, snapshot: Snapshot, request: TransportRequest, signal: AbortSignal) {
     const redirects: Redirect[] = [];
     let copy: Pick<Snapshot, "timestamp" | "original"> = snapshot;

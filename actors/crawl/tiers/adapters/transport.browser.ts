@@ -61,7 +61,7 @@ export function browserTransport({
   const spacing = requestSpacing(clock);
   const pictures = screenshots();
 
-  /** One try. `is_bystander`: it ended for what may be another page's doing. */
+  /** Tries once. `is_bystander`: it ended for what may be another page's doing. */
   async function visitOnce(
     asked: TransportRequest,
     is_alone: boolean,

@@ -219,7 +219,7 @@ export function directTransport({
   };
 }
 
-/** What of the request that is sent now is the caller's own, so that no archive keeps it. */
+/** Names what of the request that is sent now is the caller's own, so that no archive keeps it. */
 const sentRequest = (
   own: OwnHops,
   url: string,
@@ -264,7 +264,7 @@ function fieldsFor(
   return [...replaced, ...ownByName.values()];
 }
 
-/** What the site has set on the way replaces what the caller gave. */
+/** A cookie that the site has set on the way replaces the caller's. */
 function cookieField(own: OwnHops, cookies: Pick<Cookies, "for">, url: string): string {
   const set = cookies.for(url);
   const names = new Set(set.split("; ").map((pair) => pair.split("=", 1)[0]));

@@ -1,5 +1,5 @@
 /**
- * What the caller of a page waits for: an element that matches a selector, and a time since the document was parsed. It begins
+ * Conditions that the caller of a page waits for: an element that matches a selector, and a time since the document was parsed. Waiting begins
  * anew with each document. The limits for other reasons of waiting are page-rendering.ts.
  */
 import type { AwaitedState } from "../../../../schemas/fetch.ts";

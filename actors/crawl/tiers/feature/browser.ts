@@ -68,7 +68,7 @@ export async function openBrowser(
   if (chromium.is_required) await tried;
   const isOff = chromium.is_required && warning !== null;
   log.info("The route browser is configured", { chromium: chromium.sentence });
-  // What a page loads by itself must not reach hosts that a feature owns either.
+  // Requests that a page makes by itself must not reach hosts that a feature owns either.
   const { dns_servers } = config.egress;
   const proxy = await egressProxy({
     judge: unowned_destination,

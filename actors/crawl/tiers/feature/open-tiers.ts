@@ -19,7 +19,7 @@ import type { TiersSettings } from "./settings.ts";
 
 export interface OpenTiers {
   readonly actors: readonly RoleActor[];
-  /** Those that print pages of the service itself. */
+  /** Actors that print pages of the service itself. */
   readonly printers: readonly RoleActor[];
   readonly warnings: () => readonly string[];
   readonly close: () => Promise<void>;
@@ -45,7 +45,7 @@ interface OpenTransports {
   readonly transports: Readonly<Record<Tier, Transport | null>>;
   /** Null: this node has no browser. */
   readonly print: Print | null;
-  /** Of the browser at once. */
+  /** Pages of the browser at once. */
   readonly pages: number;
   readonly warnings: () => readonly string[];
   readonly close: () => Promise<void>;

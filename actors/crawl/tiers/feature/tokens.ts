@@ -1,4 +1,4 @@
-/** What the tiers give to other features. */
+/** Tokens that the tiers give to other features. */
 import type { RoleActor } from "../../../../cluster/role-actor.ts";
 import { token } from "../../../../node/token.ts";
 import type { PremiumTier } from "../../../../schemas/tier-table.ts";
@@ -8,5 +8,4 @@ import type { PremiumCosts } from "../../fetch/premium.ts";
 export const OwnTiers = token<readonly RoleActor[]>("own tiers");
 /** The routes whose exit may be in a country that the caller names. */
 export const CountryRoutes = token<readonly PremiumTier[]>("country routes");
-/** What attempts on premium routes cost. */
 export const Premium = token<PremiumCosts>("premium costs");
