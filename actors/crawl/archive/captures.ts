@@ -1,6 +1,6 @@
 /**
  * The index of what a project has archived: a document for each document of a fetch, redirects among them, in the order of address and time.
- * What a page loads is in the files of archives only. Pure but for reading and writing the store.
+ * Resources that a page loads are in the files of archives only. Pure but for reading and writing the store.
  */
 import { hash } from "node:crypto";
 import type { DocumentEntry, Documents, KeyRange } from "../../../cluster/ports/documents.ts";
@@ -112,7 +112,7 @@ export async function storeCaptures(
 export const MATCH_TYPES = ["exact", "prefix", "host", "domain"] as const;
 export type MatchType = (typeof MATCH_TYPES)[number];
 
-/** What the keys of wanted addresses begin with, and what else must be true of them. */
+/** Range of keys that begin as those of wanted addresses, and what else must be true of them. */
 function rangeOf(project: string, url: string, match: MatchType) {
   const key = addressKey(url);
   const host = key.slice(0, key.indexOf(")"));

@@ -4,7 +4,7 @@
  */
 import type { Capture, Original } from "./warc/record.ts";
 
-/** One fetch in the file. The first group is the file's own description. */
+/** A fetch in the file. The first group is the file's own description. */
 export interface Group {
   /** The item of the job; -1: no item. */
   readonly index: number;
@@ -15,11 +15,11 @@ export interface Group {
   readonly captures: readonly IndexedCapture[];
 }
 
-/** What is found by its address, and the member that has it. */
+/** A capture that is found by its address, and the member that has it. */
 export interface IndexedCapture extends Capture {
   readonly offset: number;
   readonly length: number;
-  /** Of the member's bytes. */
+  /** Digest of the member's bytes. */
   readonly record_digest: string;
 }
 

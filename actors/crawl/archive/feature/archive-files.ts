@@ -263,7 +263,7 @@ function layoutStore({ blobs, documents, clock }: Pick<ArchiveFileDeps, "blobs" 
 
 const FILE_FIELDS = { ETag: "Of the whole file", "Accept-Ranges": "bytes: a request may ask for one range" };
 
-/** What the routes of files answer, for the document. */
+/** Replies of the routes of files, for the document. */
 export const fileReplies = (type: string, not_found: string): Record<number, ReplyShape> => ({
   200: {
     description: "The file; a WARC file has a length once it was written before",

@@ -1,5 +1,5 @@
 /**
- * What a project has archived, in the form of the Internet Archive: GET /v1/archive/cdx lists captures as its index does (and pywb's), and
+ * Captures of a project, in the form of the Internet Archive: GET /v1/archive/cdx lists them as its index does (and pywb's), and
  * GET /v1/archive/web/{timestamp}id_/{address} gives the bytes of the capture nearest to a time, as a memento (RFC 7089).
  */
 import { RE2JS, RE2JSSyntaxException } from "re2js";
@@ -166,7 +166,7 @@ const withScheme = (text: string): string => (/^https?:\/\//i.test(text) ? text 
 const mistake = (field: string, msg: string): Reply =>
   invalid([{ loc: ["query", field], msg, type: "value_error" }]);
 
-/** What the filter asks for; or why it cannot be read. */
+/** The test that the filter asks for; or why it cannot be read. */
 function filterOf(filter: string | null): ((capture: StoredCapture) => boolean) | string {
   if (filter === null) return () => true;
   const parts = /^(!?)([a-z]+):(.*)$/s.exec(filter);
@@ -234,7 +234,7 @@ export function addressOf(text: string): string {
   return withScheme(address.replace(/^(https?):\/(?!\/)/i, "$1://"));
 }
 
-/** Of the captures that are no errors. Throws Fault. */
+/** The nearest of the captures that are no errors. Throws Fault. */
 export async function nearest(
   documents: Documents,
   project: string,
@@ -253,7 +253,7 @@ export async function nearest(
   return best;
 }
 
-/** Of a time that may be cut short: its beginning. */
+/** The beginning of a time that may be cut short. */
 function millisecondsOf(digits: string): number {
   const whole = digits + "00000101000000".slice(digits.length);
   const [, year, month, day, hour, minute, second] = /^(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)$/.exec(whole)!;

@@ -223,7 +223,7 @@ function shower(deps: ReplayDeps): (view: View, asked: string) => Promise<Reply>
     return read;
   }
 
-  /** What scripts had made of the page; null: it was not rendered. */
+  /** Digest of what scripts had made of the page; null: it was not rendered. */
   async function renderedOf({ project, archive_sha256 }: View, url: string): Promise<string | null> {
     for await (const capture of storedCaptures(documents, project, url, "exact"))
       if (capture.archive_sha256 === archive_sha256) return capture.rendered_sha256 ?? null;

@@ -28,7 +28,7 @@ const JOB_MISSING = "The project has no such job, or its retention is over";
 const NOT_ARCHIVED = json(404, { detail: "nothing was archived under this id" });
 const JOB_RUNNING = json(409, { detail: "the archive of a job is there when the job has ended" });
 
-/** Of a single fetch, or `<job_id>:<index>` of an item. */
+/** Id of a single fetch, or `<job_id>:<index>` of an item. */
 const RequestId = Type.String({
   pattern: "^(req_[0-9A-HJKMNP-TV-Z]{26}|[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}:[0-9]{1,7})$",
 });

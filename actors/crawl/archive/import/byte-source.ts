@@ -43,7 +43,7 @@ export class ByteSource {
     return this.#cut(bytes);
   }
 
-  /** What is there, `most` bytes of it; null: the end. */
+  /** Bytes that are there, `most` of them; null: the end. */
   async piece(most: number): Promise<Buffer | null> {
     while (this.#rest.length === 0) if (!(await this.#more())) return null;
     return this.#cut(most);

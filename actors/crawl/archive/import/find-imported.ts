@@ -51,7 +51,7 @@ export const importedFinder =
     return null;
   };
 
-/** Of captures that are pages or redirects. */
+/** The newest imported capture that is a page or a redirect. */
 async function newest(documents: Documents, project: string, url: string): Promise<StoredCapture | null> {
   let best: StoredCapture | null = null;
   for await (const capture of storedCaptures(documents, project, url, "exact")) {

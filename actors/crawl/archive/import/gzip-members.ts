@@ -1,4 +1,4 @@
-/** One gzip member of a file after another, in pieces (RFC 1952). A broken one ends early and says so. */
+/** Reads the gzip members of a file one after another, in pieces (RFC 1952). A broken one ends early and says so. */
 import { crc32, createInflateRaw } from "node:zlib";
 import type { ByteSource } from "./byte-source.ts";
 

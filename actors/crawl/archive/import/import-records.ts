@@ -1,5 +1,5 @@
 /**
- * What becomes of the records of an archive file: a response, with its request, a revisit or a resource is a capture of its owner; every other
+ * Imports the records of an archive file: a response, with its request, a revisit or a resource is a capture of its owner; every other
  * record is counted by its kind. A capture's exchange and body are stored before the capture, and referred to before that.
  */
 import type { BodyRefs } from "../../../../cluster/body-refs.ts";
@@ -20,7 +20,7 @@ import type { WarcRecordRead } from "./read-warc.ts";
 import { isContradicted } from "./record-digests.ts";
 import { capturesHolder, importKey } from "./stored-import.ts";
 
-/** Of one payload, as it is sent and without its coding. */
+/** Limit of a payload, as it is sent and without its coding. */
 export const MAX_BODY_BYTES = 64 * 2 ** 20;
 const MAX_HEAD_BYTES = 262_144;
 /** Requests that wait for their response: writers put them beside each other. */
@@ -43,7 +43,7 @@ export interface ImportedPage {
   readonly body: Buffer;
 }
 
-/** What has come of the records since the last place. */
+/** Counts of the records since the last place. */
 export interface Tally {
   records: number;
   captures: number;

@@ -157,7 +157,7 @@ function progressOf(deps: RunDeps, key: string, stored: StoredImport, isStopped:
 
   return {
     async read(source: ByteSource, { entry, offset: from }: StoredImport["place"]): Promise<void> {
-      // One for the file: a record of the next one is no request of this one.
+      // An importer is for one file: a record of the next file is no request of this one.
       const live: Tally = emptyTally();
       const importer = new RecordImporter(deps, stored, ownerOf(stored), live);
       const flush = (): void => {

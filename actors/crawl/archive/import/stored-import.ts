@@ -17,14 +17,14 @@ export const UPLOAD_TTL_MS = 7 * 24 * 60 * 60_000;
 export const ownerOf = ({ project, is_shared }: Pick<StoredImport, "project" | "is_shared">): string =>
   is_shared ? SERVICE : project;
 export const importKey = (owner: string, id: string): string => `${owner} ${id}`;
-/** The same file of the same owner is the same import. */
+/** Importing the same file for the same owner again is the same import. */
 export const importId = (owner: string, sha256: string): string =>
   `arc_${hash("sha256", `${owner} ${sha256}`, "hex").slice(0, 16)}`;
 
 export const receivedBytes = ({ parts }: Pick<StoredImport, "parts">): number =>
   parts.reduce((sum, { bytes }) => sum + bytes, 0);
 
-/** What keeps the parts of the file until it is read, and what keeps the captures. */
+/** Holder of the parts of the file until it is read; the next one holds the captures. */
 export const partsHolder = (key: string): string => `import parts ${key}`;
 export const capturesHolder = (key: string): string => `import ${key}`;
 

@@ -27,7 +27,7 @@ const DROPPED_ATTRIBUTES = new Set([
 ]);
 const ADDRESSES = new Set(["background", "cite", "href", "poster", "src", "xlink:href"]);
 const LISTS_OF_ADDRESSES = new Set(["imagesrcset", "srcset"]);
-/** Of `link`: the others make a browser look up hosts or load what is not shown. */
+/** Kinds of `link` that stay: the others make a browser look up hosts or load what is not shown. */
 const SHOWN_LINKS = /(?:^|\s)(?:stylesheet|icon)(?:\s|$)/i;
 
 interface Attribute {

@@ -11,7 +11,7 @@ export interface DomainIdentity {
   readonly key: KeyObject;
 }
 
-/** Of the file with the certificates, or of that with the key. */
+/** A problem of the file with the certificates, or of that with the key. */
 interface IdentityProblem {
   readonly in: "cert" | "key";
   /** Continues a sentence that begins with the name of the setting. */

@@ -1,10 +1,10 @@
-/** What signs a WACZ file, and the two forms of a signature (wacz-auth 0.1.0, "WACZ Signing and Verification"). */
+/** Signers of WACZ files, and the two forms of a signature (wacz-auth 0.1.0, "WACZ Signing and Verification"). */
 
 export const AUTH_VERSION = "0.1.0" as const;
 
 /** Texts; `signature` is base64. */
 interface SignedHead {
-  /** Of datapackage.json, as `sha256:` and hexadecimal digits: the text that is signed. */
+  /** Digest of datapackage.json, as `sha256:` and hexadecimal digits: the text that is signed. */
   readonly hash: string;
   /** ISO 8601, equal to that of the datapackage. */
   readonly created: string;
@@ -34,7 +34,7 @@ export const SIGNING_PROBLEMS = [
   "time_stamp_timeout",
   /** Another HTTP status than 200, or a status that grants nothing. */
   "time_stamp_refused",
-  /** Of another request, of another time, with a wrong signature, or no time stamp at all. */
+  /** A time stamp of another request, of another time, with a wrong signature, or none at all. */
   "time_stamp_invalid",
 ] as const;
 export type SigningProblem = (typeof SIGNING_PROBLEMS)[number];
@@ -52,7 +52,7 @@ export type SignResult =
 
 export interface WaczSigner {
   readonly form: "anonymous" | "domain";
-  /** What a file names as its creation, of an archive whose job or fetch has ended at `date_ms`. Milliseconds. */
+  /** Creation time that a file names, of an archive whose job or fetch has ended at `date_ms`. Milliseconds. */
   readonly createdMs: (date_ms: number) => number;
   readonly sign: (signed: Pick<SignedHead, "hash" | "created" | "software">) => Promise<SignResult>;
 }

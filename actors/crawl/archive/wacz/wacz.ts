@@ -15,7 +15,7 @@ const WARC_NAME = "archive/data.warc.gz";
 const VERSION = "1.1.1";
 /** More captures are not sorted in memory: there is no WACZ file then. */
 export const MAX_CAPTURES = 200_000;
-/** Of a page's text in the list of pages. */
+/** Characters of a page's text in the list of pages. */
 const TEXT_CHARS = 100_000;
 
 export type MadeEntries =

@@ -55,7 +55,7 @@ const u64 = (value: number): Buffer => {
   return bytes;
 };
 
-/** Of both headers from the version that is needed to the checksum, and its two sizes, which stand in the extra field. */
+/** Fields of both headers: from the version that is needed to the checksum, and the two sizes, which stand in the extra field. */
 const shared = ({ crc32 }: ZipEntry): Buffer =>
   Buffer.concat([
     u16(VERSION_ZIP64),

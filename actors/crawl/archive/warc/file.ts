@@ -28,7 +28,7 @@ export interface ArchiveSource {
 }
 
 type Store = Pick<Blobs, "get" | "head">;
-/** Of the group that describes the file. */
+/** Index of the group that describes the file. */
 const NO_ITEM = -1;
 
 /** The description of the file, then every fetch that has exchanges of its own: of one answered from the cache they stand there already. */

@@ -12,7 +12,7 @@ import type { WarcRecord } from "./record.ts";
 const PIECE_BYTES = 65_536;
 const END = Buffer.from("\r\n\r\n");
 
-/** What the members of this program depend on beside the records. */
+/** Part of this program that the members depend on beside the records. */
 export const COMPRESSED_BY = `zlib ${process.versions["zlib"]}`;
 
 /** Throws Fault, also where a body is lost. */

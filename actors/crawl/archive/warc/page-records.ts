@@ -21,7 +21,7 @@ const MAX_ORIGINALS = 100_000;
 
 export interface PageRecords {
   readonly records: readonly WarcRecord[];
-  /** Those that later fetches may refer to. */
+  /** Payloads and shared exchanges that later fetches may refer to. */
   readonly originals: readonly (readonly [key: string, of: Original])[];
 }
 
@@ -87,7 +87,7 @@ function mainExchange(exchanges: readonly KeptExchange[], final_url: string | nu
       );
 }
 
-/** What was tried, and the fields of each exchange as they came: the records before it have renamed some. */
+/** Record of the attempts, and of the fields of each exchange as they came: the records before it have renamed some. */
 function metadataRecord(
   { url, exchanges, attempts, blocked = [] }: ArchivedFetch,
   ids: readonly string[],

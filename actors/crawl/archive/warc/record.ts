@@ -15,7 +15,7 @@ export interface WarcRecord {
   readonly capture?: Capture;
 }
 
-/** What an index says of a response, a revisit or a resource. */
+/** Index entry of a response, a revisit or a resource. */
 export interface Capture {
   readonly url: string;
   readonly date: string;
@@ -23,7 +23,7 @@ export interface Capture {
   readonly mime: string;
   readonly status: number | null;
   readonly digest: string;
-  /** Of an exchange that was made for all fetches of an origin: no page of the archive. */
+  /** The exchange was made for all fetches of an origin: it is no page of the archive. */
   readonly is_shared?: boolean;
 }
 
@@ -103,7 +103,7 @@ export interface ExchangeRecords {
   /** The response or revisit, and the request. */
   readonly records: readonly WarcRecord[];
   readonly response_id: string;
-  /** What a later exchange with the same payload may refer to; null: it refers to an earlier one itself, or has no payload. */
+  /** Payload that a later exchange may refer to; null: this one refers to an earlier one itself, or has no payload. */
   readonly original: { readonly digest: string; readonly of: Original } | null;
 }
 
