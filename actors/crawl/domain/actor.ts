@@ -96,7 +96,7 @@ interface Waiter extends LaneWaiter, SkipRequest {
 }
 
 const SHARE = "";
-/** One that is forgotten may be taken for unsent when its domain is activated again: the domain waits up to 50 s then. */
+/** A forgotten domain may be taken for unsent when it is activated again: it waits up to 50 s then. */
 const MAX_DOMAINS_WITH_SENT = 10_000;
 
 interface State {

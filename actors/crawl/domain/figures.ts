@@ -1,5 +1,5 @@
 /**
- * What the domains of this node were asked and how long they took over the last ten minutes, for operators. Bounded: of more
+ * Figures of the domains of this node over the last ten minutes, what they were asked and how long they took, for operators. Bounded: of more
  * domains those that were idle longest are forgotten. Not stored; a domain that moves begins anew on its next node.
  */
 import { LRUCache } from "lru-cache";

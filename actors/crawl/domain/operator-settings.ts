@@ -1,6 +1,6 @@
 /**
- * What the operator set for one domain while the service runs: another delay, another number of slots, a pause. It is stored with the
- * domain's politeness, so it holds on every node and after a restart, until the operator takes it back. Pure functions.
+ * The operator's settings for one domain while the service runs: another delay, another number of slots, a pause. They are stored with the
+ * domain's politeness, so they hold on every node and after a restart, until the operator takes them back. Pure functions.
  */
 import type { DomainSettings } from "../../../schemas/domain.ts";
 

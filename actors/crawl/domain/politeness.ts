@@ -125,7 +125,7 @@ const RECENT_START_MS = MINUTE_MS;
 /** How long a slot that another node granted still counts: a node that loses a key aborts its requests at once. */
 const ORPHANED_LEASE_MS = 10 * SECOND_MS;
 /**
- * The same for a redirect from another site, whose request goes on: longer than a grant is valid (50 s). When too large, a
+ * How long the slot of a redirect from another site still counts, whose request goes on: longer than a grant is valid (50 s). When too large, a
  * site is slower after a crash, because the requests of the process that died are taken for running.
  */
 const ORPHANED_REDIRECT_MS = MINUTE_MS;
@@ -229,7 +229,7 @@ export function expectedWait(
   return Math.max(0, first_ms) + ahead * Math.max(between_ms, slot_ms / limits.max_concurrency);
 }
 
-/** The same for what the origin of the caller has asked for, with `ahead` others that wait for the same origin. */
+/** Expected wait for what the origin of the caller has asked for, with `ahead` others that wait for the same origin. */
 export function expectedOriginWait(
   politeness: Politeness,
   now_ms: number,

@@ -1,5 +1,5 @@
 /**
- * What is known of robots.txt of one origin, and for how long it is believed. Pure functions; the file is parsed by
+ * Knowledge of robots.txt of one origin, and for how long it is believed. Pure functions; the file is parsed by
  * actors/lib/web/robots.ts and read by robots.actor.ts. The meaning of a status follows RFC 9309, section 2.3.1.
  */
 import type { EgressProblem } from "../../../cluster/ports/egress.ts";
@@ -83,7 +83,7 @@ export function interpretStatus(status: number): "rules" | "none" | "unreadable"
 }
 
 /**
- * What a failed exchange means. Without a connection the host is unreachable, and the routes of the ladder may find out
+ * Meanings of failed exchanges. Without a connection the host is unreachable, and the routes of the ladder may find out
  * more; with one the rules are unreadable, so everything is disallowed. A timeout means the latter, unless it is known
  * that there was no connection.
  */

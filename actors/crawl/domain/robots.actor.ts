@@ -388,7 +388,7 @@ async function readRobots(
       }
       switch (interpretStatus(status)) {
         case "rules": {
-          // One character for each byte; one byte more shows that the file goes on.
+          // A byte is a character; one byte more shows that the file goes on.
           const start = await firstBytes(exchange.body, MAX_ROBOTS_BYTES + 1);
           log?.end((kept) => withInlineBody(kept, start, MAX_KEPT_BYTES));
           request.onRules(parseRobots(start.toString("latin1"), deps.crawler_name));

@@ -1,6 +1,6 @@
 /**
- * What single origins (scheme, host, port) of a domain have asked for: a Retry-After, a longer delay after 429, the Crawl-delay of
- * robots.txt. It holds for that origin only; the delay between requests and the slots are the whole domain's. Pure functions.
+ * Delays that single origins (scheme, host, port) of a domain have asked for: a Retry-After, a longer delay after 429, the Crawl-delay of
+ * robots.txt. A delay holds for that origin only; the delay between requests and the slots are the whole domain's. Pure functions.
  *
  * The list is bounded, since a domain may have any number of hosts. Of more origins the one that is open soonest is forgotten, and what
  * it asked for then holds for every origin that the domain does not know (ANY_OTHER): no origin is asked sooner than it said.
@@ -45,7 +45,7 @@ const CRAWL_DELAY_TTL_MS = 48 * HOUR_MS;
 
 /** Clocks count whole milliseconds: an event stamped t happened before t + 1, so a wait counted from it ends later. */
 export const CLOCK_STEP_MS = 1;
-/** Of two owner nodes one clock may be ahead of the cluster's and one behind; a clock that runs away is noticed within a second. */
+/** Clocks of two owner nodes: one may be ahead of the cluster's and one behind; a clock that runs away is noticed within a second. */
 const SKEW_MARGIN_MS = 2 * MAX_SKEW_MS + SECOND_MS;
 /** A request may have been sent so much later than its stored grant: 50 s, and what two clocks may differ. */
 const MAX_SENT_AFTER_MS = MINUTE_MS;

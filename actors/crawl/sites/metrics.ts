@@ -1,4 +1,4 @@
-/** What maps of sites and crawls count. */
+/** Metrics of maps of sites and crawls. */
 import type { MetricTable } from "../../../cluster/ports/metrics.ts";
 
 export const SITE_METRICS = {

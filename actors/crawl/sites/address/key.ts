@@ -1,5 +1,5 @@
 /**
- * One name for the addresses of one page within a crawl or a map. What is fetched is the address that was found first; the
+ * The key that addresses of one page share within a crawl or a map. The address that was found first is fetched; the
  * key only tells whether it was found before. It joins addresses that differ in tracking parameters, session ids, the order of
  * parameters and the spelling of escapes, and nothing else: scheme, host and the number of path segments stay.
  */
@@ -69,7 +69,7 @@ const plain = (text: string): string => (MALFORMED_ESCAPE.test(text) ? text : no
 function plainSegment(segment: string): string {
   for (let before = segment; ;) {
     const bare = before.replace(SESSION_IN_SEGMENT, "");
-    // What is left of "..;jsessionid=1" would mean another folder.
+    // The rest of "..;jsessionid=1" would mean another folder.
     const after = plain(DOTS.test(plain(bare)) ? before : bare);
     if (after === before) return ASP_NET_SESSION.test(after) ? "(S)" : after;
     before = after;

@@ -9,7 +9,7 @@ export const MAX_PATTERN_CHARS = 512;
 /** Instructions of one compiled pattern, and of all: three times `x{0,1000}` has 6,002, `^/blog/` has 9. */
 const MAX_PROGRAM = 2_000;
 const MAX_PROGRAMS = 10_000;
-/** Of the automaton that is built while addresses are matched; when it is full it begins anew. */
+/** Memory of the automaton that is built while addresses are matched; when it is full it begins anew. */
 const MAX_AUTOMATON_BYTES = 4 * 2 ** 20;
 
 export type Matches = (url: URL) => boolean;

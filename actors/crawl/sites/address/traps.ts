@@ -50,7 +50,7 @@ const CALENDAR_WORD =
 const DATE_PARAMETER =
   /^(?:date|day|month|year|yr|mo|week|from|to|start|end|tribe-bar-date|ical|cal(?:endar)?)$/i;
 
-/** What was counted of a crawl, by short digests of paths. */
+/** Counts of a crawl, by short digests of paths. */
 export interface TrapBook {
   readonly orders: Map<string, number>;
   readonly facets: Map<string, number>;

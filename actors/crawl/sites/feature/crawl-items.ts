@@ -68,7 +68,7 @@ type CrawledAnswer = FetchAnswer & {
   readonly change?: Change;
   readonly sitemap_warnings?: readonly string[];
 };
-/** What is known of a page or of a sitemap, beside its links. */
+/** Facts about a page or a sitemap, beside its links. */
 interface OfFile {
   readonly seen?: SeenPage;
   readonly sitemap_error?: SitemapError;
@@ -81,14 +81,14 @@ interface Crawl {
   readonly since_job: string | null;
 }
 
-/** What the webhook of a crawl is sent. */
+/** Events that the webhook of a crawl is sent. */
 export const CRAWL_EVENTS = { page: CrawlPageEvent, completed: CrawlCompletedEvent };
 /** Crawls of a node whose rules are in memory. */
 const MAX_CRAWLS = 200;
 /** Links in one message, and their characters. */
 const MAX_LINKS = 500;
 const MAX_LINK_CHARS = 100_000;
-/** Of one address; the frontier says why a longer one is not fetched. */
+/** Characters of an address; the frontier says why a longer one is not fetched. */
 const MAX_URL_CHARS = 4_000;
 
 const SENTENCES: Readonly<Record<SitemapError, string>> = {
@@ -192,7 +192,7 @@ export function crawlItems(deps: CrawlItemDeps): ItemKindParts {
       if (problem !== null) throw unreachable(job_id, problem);
       return duplicate;
     };
-    /** What is known of the file goes with the first message, which is sent without links as well. */
+    /** `of_file` goes with the first message, which is sent without links as well. */
     const tell = async (links: readonly FoundLink[], of_file?: OfFile) => {
       const { depth } = page;
       const [first = [], ...others] = inMessages(isSitemap ? links : told.newOf(job_id, depth, links));
@@ -223,7 +223,7 @@ export function crawlItems(deps: CrawlItemDeps): ItemKindParts {
       if (isLost && (result.answer as FetchAnswer).cached) return null;
       throw fault;
     });
-    // Of a cached page whose body is lost: its origin has it.
+    // A cached page has lost its body: its origin has it.
     if (found === null) {
       const anew = { ...attempt, attempt_id: `${attempt.attempt_id}.anew` };
       return run(ask, { ...input, cache_ttl_s: 0 }, anew);
@@ -245,7 +245,7 @@ export function crawlItems(deps: CrawlItemDeps): ItemKindParts {
   };
 }
 
-/** What clients see of the items. */
+/** The items as clients see them. */
 function crawlKind(gateway: PageItemParts["item"]["gateway"]): BatchKind {
   return {
     name: "crawl",
@@ -291,7 +291,7 @@ const warningsOf = (error: SitemapError | null, warnings: readonly string[]): re
   ...(error === "not_a_sitemap" ? [] : warnings).map((sentence) => `sitemap: ${sentence}`),
 ];
 
-/** What a page of a crawl names: links, and translations. */
+/** Links of a page of a crawl, translations among them. */
 function foundLinks(
   { headers }: PageRecord,
   { links, alternates, robots }: PageLinks,
@@ -309,7 +309,7 @@ function foundLinks(
   });
 }
 
-/** What a page of a crawl is fetched with. A crawl is of the site itself: other copies only where it asks for them. */
+/** Fetch options of a page. A crawl is of the site itself: other copies only where it asks for them. */
 function pageInput(
   { headers, cookies, actions, ...input }: Input,
   own_origin: string,
@@ -326,7 +326,7 @@ function pageInput(
   };
 }
 
-/** What a sitemap of a crawl is fetched with: plainly, as it is no page that a browser or an archive would do better. */
+/** Fetch options of a sitemap: plain ones, as it is no page that a browser or an archive would do better. */
 function sitemapInput({ url, project_ref, cache_ttl_s, headers, cookies }: Input, own_origin: string): Input {
   const own = ownOptionsOf({ headers, cookies } as OwnOptions, String(url), own_origin);
   return {

@@ -112,7 +112,7 @@ async function create(services: CrawlDeps, pages: BatchKind, call: CrawlCall): P
 const givenOf = <T extends object>(fields: T): T =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value != null)) as T;
 
-/** What each item is stored with. */
+/** Options that each item is stored with. */
 function optionsOf({ fetch, project_ref }: CrawlBody, pages: BatchKind, { caller }: CrawlCall) {
   const given = fetch ?? {};
   const { allow_archive, allow_alternates } = given;
@@ -144,7 +144,7 @@ async function mistakeInSince(
   return isOwn ? null : wrong(["since_job"], "the project has no such crawl, or its retention is over");
 }
 
-/** What a schema cannot check of the options of its pages; null: nothing is wrong. */
+/** A mistake in the options of its pages that a schema cannot find; null: nothing is wrong. */
 async function mistakeInFetch(
   { body: { url, seeds, fetch }, caller }: CrawlCall,
   pages: BatchKind,
@@ -167,7 +167,7 @@ async function mistakeInFetch(
 const mistakeInLimit = ({ limit = CRAWL_LIMIT_DEFAULT }: CrawlBody, max_pages: number): Mistake | null =>
   limit <= max_pages ? null : wrong(["limit"], `a crawl of this service has at most ${max_pages} pages`);
 
-/** What a schema cannot check; null: nothing is wrong. */
+/** A mistake that a schema cannot find; null: nothing is wrong. */
 function mistakeIn(body: CrawlBody, header_key: string | undefined): Mistake | null {
   const { url, seeds, idempotency_key } = body;
   if (header_key !== undefined && idempotency_key != null && header_key !== idempotency_key) return TWO_KEYS;

@@ -1,5 +1,5 @@
 /**
- * What a crawl with `since_job` says as a whole, once it has ended: which pages of the earlier crawl are gone. A page is gone where the site
+ * Pages that are gone since the earlier crawl, which a crawl with `since_job` tells as a whole, once it has ended. A page is gone where the site
  * answered 404 or 410 for it, or where no page names it any more. Of a page that was left out by a limit, or that a page named
  * which could not be read now, nothing is said.
  */

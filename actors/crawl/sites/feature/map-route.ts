@@ -35,7 +35,7 @@ export interface MapServices {
 type MapCall = Call<null, null, MapBody>;
 
 const TIMEOUT_S_DEFAULT = 120;
-/** Of one address in the list and in the answer. */
+/** Memory of an address in the list and in the answer. */
 const LINK_BYTES = 500;
 const MAX_STORED = 10_000;
 const FEED_TYPES: ReadonlySet<string> = new Set(["application/rss+xml", "application/atom+xml"]);

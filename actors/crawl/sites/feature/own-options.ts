@@ -6,7 +6,7 @@ import { type GivenCookie, isWithin, type OwnOptions } from "../../../../schemas
 
 type Given = Pick<OwnOptions, "headers" | "cookies" | "actions">;
 
-/** Those of a page. `own_origin`: of all seeds. */
+/** Options for a page. `own_origin`: of all seeds. */
 export function ownOptionsOf({ headers, cookies, actions }: Given, page: string, own_origin: string): Given {
   const url = new URL(page);
   if (url.origin === own_origin)

@@ -12,7 +12,7 @@ interface PreviousCrawl {
   readonly changeOf: (url: string, seen: Pick<SeenPage, "content">) => Change | undefined;
 }
 
-/** Those in memory, about 100 bytes a page. */
+/** Crawls in memory, about 100 bytes a page. */
 const MAX_PREVIOUS = 10;
 
 /** Reads earlier crawls, each once. Null: there is no earlier one. */

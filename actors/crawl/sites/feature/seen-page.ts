@@ -1,4 +1,4 @@
-/** What of a fetched page tells whether it was fetched before under another address. */
+/** Tells by a fetched page whether it was fetched before under another address. */
 import { hash } from "node:crypto";
 import type { Blobs } from "../../../../cluster/ports/blobs.ts";
 import type { SeenPage } from "../../../../schemas/crawl.ts";
@@ -10,7 +10,7 @@ import { addressKey } from "../address/key.ts";
 import type { CrawlRules } from "../frontier/rules.ts";
 
 const DIGITS = 32;
-/** Of a canonical address; one that is longer is no page's. */
+/** Limit of a canonical address; a longer one is no page's. */
 const MAX_URL_CHARS = 2_048;
 /** A value of a Link field (RFC 8288): an address, then parameters. */
 const LINK = /<([^<>]*)>((?:\s*;[^;,"<]*(?:"[^"]*")?)*)/g;

@@ -9,7 +9,7 @@ import type { FoundLink } from "../../../../schemas/crawl.ts";
 const MAX_CHARS = 2 ** 21;
 
 export interface ToldLinks {
-  /** Those that say something new to the crawl's Frontier, each once. */
+  /** Links that say something new to the crawl's Frontier, each once. */
   readonly newOf: (job_id: string, depth: number, links: readonly FoundLink[]) => readonly FoundLink[];
   /** The Frontier has answered. `depth`: of the page. */
   readonly told: (job_id: string, depth: number, links: readonly FoundLink[]) => void;

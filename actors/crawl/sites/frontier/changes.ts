@@ -1,5 +1,5 @@
 /**
- * What has become of addresses since their rows were written: a plain link to one that had only `nofollow` links, the place where a
+ * Changes of addresses since their rows were written: a plain link to one that had only `nofollow` links, the place where a
  * page led by a redirect. Changes wait in the record until the chunks of their rows are written; readers apply them.
  */
 import type { AddressRow } from "../../../../schemas/crawl.ts";

@@ -1,4 +1,4 @@
-/** What the frontiers of crawls store. */
+/** Collections of the frontiers of crawls. */
 import { collection } from "../../../../cluster/collection.ts";
 import type { CrawlRecord, FrontierRecord, OrderChunk, RowChunk } from "./record.ts";
 

@@ -1,5 +1,5 @@
 /**
- * What becomes of the addresses that a page names: each is kept once, with the reason why it is not fetched. A reason that lies in how
+ * Judges the addresses that a page names: each is kept once, with the reason why it is not fetched. A reason that lies in how
  * an address was found is taken back when it is found otherwise, so that what is fetched does not depend on which page answers first.
  */
 import type { AddressRow, Exclusion, FoundLink } from "../../../../schemas/crawl.ts";
@@ -36,7 +36,7 @@ const BY_HOW_IT_WAS_FOUND: ReadonlySet<Exclusion> = new Set([
 
 interface Finding {
   readonly found_on: string | null;
-  /** Of the addresses themselves. */
+  /** Depth of the addresses themselves. */
   readonly depth: number;
   readonly listed?: boolean;
   readonly links: readonly FoundLink[];

@@ -35,9 +35,9 @@ const MAX_REPLY_CHARS = 100_000;
 const MAX_TAIL_CHARS = 4_000_000;
 /** Judged in one turn, beside those of the message that exceeds it: some milliseconds. */
 const MAX_LINKS_IN_TURN = 1_000;
-/** Of a row, beside its addresses. */
+/** Characters of a row, beside its addresses. */
 const ROW_CHARS = 80;
-/** Of what is known of a page that was fetched, beside its canonical address. */
+/** Characters of what is known of a page that was fetched, beside its canonical address. */
 const SEEN_CHARS = 120;
 
 export function frontierActor(services: FrontierServices) {
@@ -99,7 +99,7 @@ export function frontierActor(services: FrontierServices) {
 const NOTHING: Next = { problem: null, admitted: [], is_over: false, discovered: 0, excluded: 0 };
 
 /**
- * What is asked waits for a turn of its own, which comes behind the messages that are in the mailbox by then: while a record is
+ * A request waits for a turn of its own, which comes behind the messages that are in the mailbox by then: while a record is
  * stored others arrive, and all of them are carried out, and stored, together.
  */
 function enqueue(services: FrontierServices, turn: FrontierTurn, asked: Asked): typeof DEFERRED {
@@ -217,7 +217,7 @@ function learn(
 }
 
 /**
- * What the job was given behind `have` and does not have, and then what is next. With `max_depth`, addresses of a depth are given when
+ * Addresses that the job was given behind `have` and does not have, and then the next ones. With `max_depth`, addresses of a depth are given when
  * all pages of the depths before have ended: the depth of each is the smallest then, whichever page answers first.
  */
 function next(state: FrontierState, loaded: Loaded, { have, want, ended }: NextRequest): Next {

@@ -1,5 +1,5 @@
 /**
- * What is true of a stored crawl at any time: every address is known once and is in one state, the job has exactly the addresses that
+ * Invariants of a stored crawl, true at any time: every address is known once and is in one state, the job has exactly the addresses that
  * it was given, in their order, and none of them is against the rules. Tests check this after every step, and `trawl job verify`
  * in a store.
  */

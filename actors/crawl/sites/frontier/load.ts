@@ -150,7 +150,7 @@ export async function rowsOfRecord(
 /** How many full chunks each log has beyond those that are stored. */
 export const fullChunks = ({ rows, order }: FrontierRecord, acknowledged: number) => ({
   rows: Math.floor(rows.tail.length / ROWS_IN_CHUNK),
-  // What the job may ask for again stays in the record.
+  // Ordinals that the job may ask for again stay in the record.
   order: Math.max(0, Math.floor(acknowledged / ORDER_IN_CHUNK) - order.chunks),
 });
 
@@ -196,7 +196,7 @@ export async function storeChunks(
   }
 }
 
-/** Of the full chunks: the changes of each by their places in it. */
+/** Changes of the full chunks: those of each by their places in it. */
 function changesByChunk({ rows, changes }: FrontierRecord): ReadonlyMap<number, Map<number, RowChange>> {
   const by_chunk = new Map<number, Map<number, RowChange>>();
   for (const [name, change] of Object.entries(changes ?? {})) {

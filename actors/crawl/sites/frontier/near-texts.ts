@@ -12,7 +12,7 @@ const BANDS = MAX_DISTANCE + 1;
 /** The places of a sketch where its bands begin, and where the last one ends. */
 const PLACES = Array.from({ length: BANDS + 1 }, (_, band) => Math.round((band * BITS) / BANDS));
 const VALUES = 2 ** Math.ceil(BITS / BANDS);
-/** Of a text: the halves of its sketch, its ordinal, and for each band the text before it with the same value there. Side by side, for the processor's cache. */
+/** Words of a text: the halves of its sketch, its ordinal, and for each band the text before it with the same value there. Side by side, for the processor's cache. */
 const [LOW, HIGH, ORDINAL, BEFORE] = [0, 1, 2, 3];
 const WORDS = BEFORE + BANDS;
 

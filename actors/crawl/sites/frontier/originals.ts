@@ -54,7 +54,7 @@ export function originals(salt: string): Originals {
       const isNew = names.find(name) < 0;
       put(name, original);
       put(body, original);
-      // Those of originals alone: else a page would be near one that is near another.
+      // Texts of originals alone: else a page would be near one that is near another.
       if (isNew && ordinal === original && sketch) texts.add(ordinal, sketch);
     },
   };

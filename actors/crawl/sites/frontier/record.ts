@@ -1,5 +1,5 @@
 /**
- * What is stored of a crawl's addresses. Two logs only ever grow: the addresses in the order in which they were found (their
+ * Stored form of a crawl's addresses. Two logs only ever grow: the addresses in the order in which they were found (their
  * place is their ordinal), and the ordinals in the order in which the job was given them (their place is the item's index). Full chunks
  * are documents of their own; the rest of each log, and what has changed of rows (`changes.ts`), is in the record, so that one
  * write stores what a turn changed.
@@ -38,14 +38,14 @@ export interface FrontierRecord {
 
 type Rule = "scope" | "include" | "exclude" | "max_depth" | "sitemap" | "ignore_query" | "follow_nofollow";
 
-/** What a crawl was asked for. Its fetch options, which may hold a login, are in the inputs of its items only where they are sealed. */
+/** Request for a crawl. Its fetch options, which may hold a login, are in the inputs of its items only where they are sealed. */
 export interface CrawlRecord {
   readonly seeds: readonly string[];
   readonly limit: number;
   readonly rules: {
     readonly [Name in Rule]?: CrawlBody[Name] | undefined;
   };
-  /** What each item is stored with beside its address; sealed where it holds a login. */
+  /** Options that each item is stored with beside its address; sealed where they hold a login. */
   readonly fetch: Readonly<Record<string, unknown>>;
   /** The earlier crawl that its pages are compared with. */
   readonly since_job?: string;

@@ -1,4 +1,4 @@
-/** What of a crawl is encrypted in the store: its fetch options, where they hold a login. */
+/** Encryption of a crawl in the store: of its fetch options, where they hold a login. */
 import type { SealedCollection } from "../../../../cluster/ports/secrets.ts";
 import { holdsLogin } from "../../../../schemas/job-inputs.ts";
 import type { CrawlRecord } from "./record.ts";

@@ -5,9 +5,9 @@
 import type { AddressRow } from "../../../../schemas/crawl.ts";
 import { parseUrl } from "../../../lib/web/url.ts";
 
-/** Of one host, whatever the limit: an index has at most five times as many (sitemaps.org), and large sites a few thousand. */
+/** Sitemaps of a host, whatever the limit: an index has at most five times as many (sitemaps.org), and large sites a few thousand. */
 const MAX_OF_HOST = 10_000;
-/** Of one host, whatever the limit: robots.txt and the file that it names. */
+/** Sitemaps of a host, whatever the limit: robots.txt and the file that it names. */
 const MIN_OF_HOST = 2;
 
 export interface SitemapCount {

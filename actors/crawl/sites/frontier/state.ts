@@ -21,7 +21,7 @@ export interface FrontierServices {
   readonly joined?: JoinedSites;
 }
 
-/** What was read of a crawl. */
+/** A crawl as it was read. */
 export interface Loaded {
   readonly rules: CrawlRules;
   readonly seeds: readonly string[];

@@ -9,7 +9,7 @@ export interface Waiting {
   readonly add: (ordinal: number, depth: number, priority: number) => void;
   /** The next of at most this depth; null: none waits. `isWaiting`: false: it was dropped. */
   readonly take: (most_depth: number, isWaiting: (ordinal: number) => boolean) => Next | null;
-  /** One that waits is not to be fetched any more. */
+  /** An address that waits is not to be fetched any more. */
   readonly drop: () => void;
   readonly bytes: () => number;
 }

@@ -4,7 +4,7 @@ import { parseUrl, unescaped } from "../../../lib/web/url.ts";
 import { addressKey } from "../address/key.ts";
 import type { IsInScope } from "../../../lib/web/site-scope.ts";
 
-/** Of one map, whatever its answer may have: the ranked ones are taken from these. */
+/** Addresses of a map, whatever its answer may have: the ranked ones are taken from these. */
 export const LIST_LIMIT = 100_000;
 const MAX_TITLE_CHARS = 300;
 
@@ -56,7 +56,7 @@ export function linkList({ isInScope, ignore_query, most }: LinkListOptions): Li
   };
 }
 
-/** What a whole word in the title, a whole word of the path, and a part of either is worth. */
+/** Worth of a whole word in the title, of a whole word of the path, and of a part of either. */
 const WORTH = { title: 3, path: 2, part: 1 } as const;
 
 /** Best first; equal ones stay in their order. */

@@ -11,12 +11,11 @@ import { sitemapsOf } from "../sitemap/robots-sitemaps.ts";
 import { readSitemap } from "../sitemap/read-sitemap.ts";
 import { MAX_SITEMAP_LEVELS, type SitemapSummary } from "../sitemap/sitemap.ts";
 
-/** What was read at an address. */
 export interface ReadPage {
   /** After redirects; null: nothing came. */
   readonly final_url: string | null;
   readonly status: number | null;
-  /** Of the fetch; null: there is a page. */
+  /** Error of the fetch; null: there is a page. */
   readonly error: string | null;
   readonly cached: boolean;
   /** The bytes as they came; null: there are none. */
@@ -30,7 +29,7 @@ export interface ReadPage {
 export interface MapDeps {
   /** Null: nothing more may be read for this caller. Throws Fault. */
   readonly read: (url: string, options: { readonly with_links: boolean }) => Promise<ReadPage | null>;
-  /** What the project has stored of these origins. */
+  /** Pages of these origins that the project has stored. */
   readonly stored: (
     origins: readonly string[],
   ) => readonly { readonly url: string; readonly title: string | null }[];

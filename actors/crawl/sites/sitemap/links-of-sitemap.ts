@@ -17,7 +17,7 @@ interface SitemapReader {
 const MAX_ROBOTS_BYTES = 500 * 1024;
 const NOTHING_WRONG = { error: null, warnings: [] } as const;
 
-/** What a sitemap says, and what is wrong with it. */
+/** Links of a sitemap, and what is wrong with it. */
 interface SitemapLinks extends Pick<SitemapSummary, "error" | "warnings"> {
   readonly links: readonly FoundLink[];
 }

@@ -101,7 +101,7 @@ async function sniffing({ url, onEntry, onKind }: ReadOptions) {
       const own = xml ? xml.error() : text ? text.error() : "not_a_sitemap";
       const kind = xml ? xml.kind() : text && entries > 0 ? "text" : null;
       const warnings = [...(sentence === null ? [] : [sentence]), ...((xml ?? text)?.warnings() ?? [])];
-      // What is no sitemap is not one that is too large.
+      // A file that is no sitemap is not one that is too large.
       return { kind, entries, error: own === "not_a_sitemap" ? own : (error ?? own), warnings };
     },
   };

@@ -5,7 +5,7 @@
 import { parseUrl } from "../../../lib/web/url.ts";
 
 const LINE = /^[ \t]*site-?map[ \t]*:[ \t]*([^\s#]+)/i;
-/** Of one file; the rest is ignored. */
+/** Limit of a file; the rest is ignored. */
 const MAX_LINES = 1_000;
 const MAX_LINE_CHARS = 8_300;
 

@@ -1,4 +1,4 @@
-/** What is read from a sitemap or a feed, and the limits of one file and of those that name each other. */
+/** Entries of a sitemap or a feed, and the limits of a file and of files that name each other. */
 import type { SitemapError } from "../../../../schemas/sites.ts";
 
 export const SITEMAP_KINDS = ["urlset", "index", "rss", "atom", "text"] as const;
@@ -22,17 +22,17 @@ export interface SitemapSummary {
   readonly entries: number;
   /** `not_a_sitemap`, `too_large`, `malformed`, `too_slow`; what was read before it counts. Null: it was read to its end. */
   readonly error: SitemapError | null;
-  /** What is wrong with it although it could be read, as sentences, at most MAX_WARNINGS. */
+  /** Mistakes of a file that could be read, as sentences, at most MAX_WARNINGS. */
   readonly warnings: readonly string[];
 }
 
-/** Of one file, uncompressed: the protocol's own limit (sitemaps.org). */
+/** Limit of a file, uncompressed: the protocol's own (sitemaps.org). */
 export const MAX_SITEMAP_BYTES = 52_428_800;
-/** Of one file: twice the protocol's limit, because large sites exceed it. */
+/** Limit of a file: twice the protocol's, because large sites exceed it. */
 export const MAX_SITEMAP_ENTRIES = 100_000;
 /** Elements inside each other: sitemaps and feeds have six. */
 export const MAX_DEPTH = 100;
-/** One tag, comment or CDATA section, which the parser holds in memory as a whole. */
+/** Characters of a tag, comment or CDATA section, which the parser holds in memory as a whole. */
 export const MAX_PART_CHARS = 2 * 2 ** 20;
 export const MAX_WARNINGS = 10;
 /** Sitemaps below each other: other readers allow 10, broken sites use all of them. */
