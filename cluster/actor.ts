@@ -1,4 +1,4 @@
-/** What an actor is: plain functions bound to a contract. turn.ts calls them; activation.ts makes and ends activations. */
+/** Actors: plain functions bound to a contract. turn.ts calls them; activation.ts makes and ends activations. */
 import type { Ask, Contract, MessageOf, Operation, ReplyOf } from "./contracts/contract.ts";
 
 declare const R: unique symbol;
@@ -9,7 +9,7 @@ export type ReplyTo<Reply> = string & { readonly [R]?: Reply };
 /** The value that a handler returns when it will answer later, through a ReplyTo that it stored. */
 export const DEFERRED: unique symbol = Symbol("deferred");
 
-/** One message at a time: everything a handler may read or do. Its parts can be taken out and passed on. */
+/** Everything a handler may read or do with its message, one message at a time. Its parts can be taken out and passed on. */
 export interface Turn<State, Own> {
   /** Which actor this is: for a domain, "example.org". */
   readonly key: string;
@@ -120,7 +120,7 @@ export interface Definition<State, Snapshot, Operations, Own> {
   /** An activation without a message for this long is put away; the next message for its key makes a new one. */
   readonly passivate_after_ms: number;
   /**
-   * What the actor must do though no caller asks, worked out from the snapshot; null: nothing. Unlike a timer it
+   * Work that the actor must do though no caller asks, computed from the snapshot; null: none. Unlike a timer it
    * outlives the activation: the next owner of the key finds it in the store and sends the message.
    */
   readonly reminder?: (snapshot: Snapshot) => Reminder<Own> | null;

@@ -117,7 +117,7 @@ export function skewOf(ahead: ReadonlyMap<string, number>, nodeName: string): nu
   return own_ms - medianOf([...ahead.values(), 0]);
 }
 
-/** Of an even number the middle one nearer to 0, the store's own clock: half of the nodes must not move the other half. */
+/** The median. Of an even number it is the middle one nearer to 0, the store's own clock: half of the nodes must not move the other half. */
 function medianOf(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
   const [low, high] = [sorted[Math.floor((sorted.length - 1) / 2)]!, sorted[Math.floor(sorted.length / 2)]!];

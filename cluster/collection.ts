@@ -16,7 +16,6 @@ import { Fault } from "./ports/fault.ts";
 /** As the port of documents allows. */
 const MAX_READ_AT_ONCE = 1_000;
 
-/** What a node has to know of a collection. */
 export interface CollectionTraits {
   /** Its documents have an expiry date and are removed after it. Default: they stay. */
   readonly expires?: boolean;
@@ -28,13 +27,13 @@ export interface Declared extends CollectionTraits {
   readonly name: string;
 }
 
-/** What `update` stores instead. */
+/** The value that `update` stores instead. */
 export interface Replacement<V> {
   readonly value: V;
   readonly options?: PutOptions;
 }
 
-/** What `update` does with the value that is stored: null leaves it, "remove" removes the document. */
+/** The change that `update` makes to the stored value: null leaves it, "remove" removes the document. */
 export type Change<V> = Replacement<V> | "remove" | null;
 
 /** The methods of `Documents`, each with the same faults; `documents` is the store. */
@@ -76,11 +75,11 @@ export interface Collection<V> extends Declared {
     change: (stored: V | null) => Change<V> | Promise<Change<V>>,
     known?: Versioned<V> | null,
   ) => Promise<Versioned<V> | null>;
-  /** The same collection, for those of its documents that have another shape. */
+  /** This collection, for those of its documents that have another shape. */
   readonly of: <W>() => Collection<W>;
 }
 
-/** One of the writers at a time is first, so as many may change a document at once. */
+/** Each round of attempts has one writer that is first, so as many writers may change a document at once. */
 export const MAX_ATTEMPTS = 100;
 
 const declared = new Map<string, Declared>();

@@ -249,7 +249,7 @@ function runActors(
 
 interface OutgoingClusterTell extends OutgoingTell {
   readonly contract: Actor["contract"];
-  /** One id for every attempt: a refusal may only mean that the answer got lost. */
+  /** The id of every attempt: a refusal may only mean that the answer got lost. */
   readonly dedup_id: string;
 }
 

@@ -1,6 +1,6 @@
 /**
- * What the parts of a node are made with. A part takes what it needs of it (`Pick<Node, "clock" | "documents">`), so that a test
- * gives it no more.
+ * Dependencies of the parts of a node. A part takes those that it needs (`Pick<Node, "clock" | "documents">`), so that a
+ * test gives it no more.
  */
 import type { ActorClient } from "./actor.ts";
 import type { Blobs } from "./ports/blobs.ts";

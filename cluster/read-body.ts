@@ -10,7 +10,7 @@ export async function findBody(blobs: Blobs, sha256: string): Promise<Buffer | n
   return read.length === 1 ? read[0]! : Buffer.concat(read);
 }
 
-/** Of a body that a record names: when it is not there the store has lost it, which is Fault "body_damaged", too. */
+/** The body that a record names: when it is not there the store has lost it, which is Fault "body_damaged", too. */
 export async function readBody(blobs: Blobs, sha256: string): Promise<Buffer> {
   const body = await findBody(blobs, sha256);
   if (body === null) throw new Fault("body_damaged", `Cannot read body "${sha256}": it is not there`);

@@ -110,7 +110,7 @@ function recoverKind(kind: ActorKind, partitions: readonly number[]): Promise<vo
   return promise;
 }
 
-/** Those that come from now on wait for the next query: this one may miss what is stored before them. */
+/** Recoveries that come from now on wait for the next query: this one may miss reminders that are stored before them. */
 async function recoverWaiting(node: NodeState, name: string): Promise<void> {
   const recoveries = node.recoveries.get(name)!;
   node.recoveries.delete(name);

@@ -8,7 +8,7 @@ import type { AnswerOf, MessageOf, QuestionOf, ReplyOf, RoleContract } from "./c
 
 /** The caller of a call in progress. */
 export interface Caller<Question, Answer> {
-  /** What its session has for an actor of the same process, as it is; undefined: the caller is on another node. */
+  /** The `local` of its session, as it is; undefined: the caller is on another node. */
   readonly local?: unknown;
   /** Aborts when the caller leaves, when its time is over, or when its node is gone. */
   readonly signal: AbortSignal;
@@ -23,7 +23,7 @@ export type RoleReply<Reply> =
   | { readonly kind: "done"; readonly reply: Reply }
   /** All its places are taken and enough calls wait, or the call waited as long as it may. */
   | { readonly kind: "busy"; readonly capacity: number }
-  /** What it needs is down; `retry_after_ms` until it tries again. */
+  /** A dependency of the actor is down; `retry_after_ms` until it tries again. */
   | { readonly kind: "unavailable"; readonly reason: string; readonly retry_after_ms: number };
 
 /** The load of one actor, as nodes tell each other. */
@@ -36,7 +36,7 @@ export interface RoleLoad {
   readonly breaker: BreakerState;
 }
 
-/** What an actor did over the last 600 s, for operators. */
+/** Figures of an actor over the last 600 s, for operators. */
 export interface RoleFigures {
   readonly attempts: number;
   readonly successes: number;
@@ -79,7 +79,7 @@ export const roleActor =
 
 /** The caller's side of one attempt on one node. */
 export interface CallerSession<Question, Answer> {
-  /** What an actor of this process may use instead of asking. Default: it asks, too. */
+  /** A value that an actor of this process may use instead of asking. Default: it asks, too. */
   readonly local?: unknown;
   readonly answer: (question: Question) => Answer | Promise<Answer>;
   /** Called once when the attempt is over, however it ended. */

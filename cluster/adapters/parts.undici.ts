@@ -17,7 +17,7 @@ export const Agent = part("undici/lib/dispatcher/agent.js") as Undici["Agent"];
 interface UndiciErrors {
   readonly ClientDestroyedError: new () => Error;
 }
-/** What requests of a destroyed client fail with. */
+/** The error of requests of a destroyed client. */
 export const { ClientDestroyedError } = part("undici/lib/core/errors.js") as UndiciErrors;
 
 const asMethod = part("undici/lib/api/api-request.js") as (

@@ -7,7 +7,7 @@ import { Compile, type Validator } from "typebox/compile";
 
 export interface Compiled<Value> {
   readonly check: (value: unknown) => value is Value;
-  /** What does not fit: where (JSON Pointer, "" for the whole value) and why, without the values. */
+  /** Places that do not fit (JSON Pointer, "" for the whole value) and why, without the values. */
   readonly errors: (value: unknown) => readonly { readonly instancePath: string; readonly message: string }[];
 }
 

@@ -1,4 +1,4 @@
-/** What two actors agree on, as data: a caller holds the contract and never the code that answers it. */
+/** Contracts between actors, as data: a caller holds the contract and never the code that answers it. */
 import { type Static, type TSchema, Type } from "typebox";
 
 declare const M: unique symbol;
@@ -55,12 +55,12 @@ export type ReplyOf<Op> = Op extends Ask<any, infer Reply> | Call<any, infer Rep
 export type QuestionOf<Op> = Op extends Call<any, any, infer Question, any> ? Question : never;
 export type AnswerOf<Op> = Op extends Call<any, any, any, infer Answer> ? Answer : never;
 
-/** What an actor understands. */
+/** Messages that an actor understands. */
 export interface Contract<Operations, Own = unknown> {
   readonly name: string;
-  /** What every caller may ask and tell. */
+  /** Asks and tells of every caller. */
   readonly operations: Operations;
-  /** What only the actor sends itself: by a timer, by background work, by a reminder. */
+  /** Messages that only the actor sends itself: by a timer, by background work, by a reminder. */
   readonly own: Own;
   /**
    * Keys with the same `shard_by` and site live on one node. The site is the key up to its first space, so
@@ -71,7 +71,7 @@ export interface Contract<Operations, Own = unknown> {
 }
 
 /**
- * What an actor understands that is placed by role: every node with the role has one, without a key and without a stored
+ * Messages of an actor that is placed by role: every node with the role has one, without a key and without a stored
  * state, and a call goes to the least loaded of them.
  */
 export interface RoleContract<Operations> {

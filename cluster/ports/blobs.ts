@@ -27,7 +27,7 @@ export interface StoreMark {
   readonly disputed?: boolean;
 }
 
-/** What became of objects that bodies share. */
+/** Counts of a sweep of the objects that bodies share. */
 export interface SweptObjects {
   /** Objects in which no body was known, of which bodies are found again. */
   readonly indexed: number;

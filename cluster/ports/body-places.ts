@@ -3,11 +3,11 @@
 export interface BodyPlace {
   /** The name of the object. */
   readonly object: string;
-  /** Of the body's first byte in the object. */
+  /** Position of the body's first byte in the object. */
   readonly offset: number;
   /** How many bytes it has there. */
   readonly length: number;
-  /** Of the body itself. */
+  /** Bytes of the body itself. */
   readonly bytes: number;
   /** Whether it is compressed there. */
   readonly packed: boolean;
@@ -31,8 +31,8 @@ export interface BodyPlaces {
   replace(known: KnownPlace, place: BodyPlace): Promise<boolean>;
   /** False: it has changed since it was read, and stays. */
   remove(known: KnownPlace): Promise<boolean>;
-  /** Of the bodies whose digests begin with these two hexadecimal digits. */
+  /** Places of the bodies whose digests begin with these two hexadecimal digits. */
   list(digits: string): AsyncIterable<KnownPlace>;
-  /** Of the bodies in an object, at most 1,000. */
+  /** Places of the bodies in an object, at most 1,000. */
   within(object: string): Promise<readonly KnownPlace[]>;
 }

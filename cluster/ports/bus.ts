@@ -15,7 +15,7 @@ export type Stream = "sync" | "work";
 
 /** UTF-8 bytes of one message or reply. A larger one is refused with Fault message_too_large. */
 export const MAX_ENVELOPE_BYTES = 256 * 1024;
-/** What an envelope or a reply may add to its body: key, operation, names. */
+/** Bytes that an envelope or a reply may add to its body: key, operation, names. */
 export const MAX_ENVELOPE_OVERHEAD_BYTES = 16 * 1024;
 /** Unacknowledged envelopes of one mailbox. One more is refused with Fault mailbox_full. */
 export const MAX_MAILBOX_LENGTH: Readonly<Record<Stream, number>> = { sync: 500, work: 2_000 };

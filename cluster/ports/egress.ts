@@ -82,7 +82,7 @@ export type WireField = readonly [name: string, value: string];
 
 /** Both heads of an exchange as they were sent, in order. HTTP/2 has names in lower case, and gathers fields of one name. */
 export interface WireHeads {
-  /** What a forward proxy alone reads is left out. */
+  /** Fields that a forward proxy alone reads are left out. */
   readonly request: readonly WireField[];
   readonly response: readonly WireField[];
   /** The words behind the status; "" over HTTP/2. */

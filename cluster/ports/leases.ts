@@ -20,7 +20,7 @@ export type Renewal =
  */
 export const presenceTtlMs = (ttl_ms: number): number => Math.round((ttl_ms * 2) / 3);
 
-/** What one node's clock said when it was compared last. */
+/** A node's clock as it was compared last. */
 export interface ClockReading {
   readonly node: string;
   /** Another one for each comparison of a node. */
@@ -38,13 +38,13 @@ export interface LeaseSurvey {
   readonly store_id: string;
   /** How long this store exists. */
   readonly age_ms: number;
-  /** Of the last change of a lease: smaller than before, the store was rolled back to an earlier state. */
+  /** Revision of the last change of a lease. Smaller than before: the store was rolled back to an earlier state. */
   readonly revision: number;
   /** The partitions that have a lease. */
   readonly held: ReadonlySet<number>;
 }
 
-/** What a claim refers to. Epochs of a new store would start again at 1, so each store has a larger generation. */
+/** The lease store that a claim refers to. Epochs of a new store would start again at 1, so each store has a larger generation. */
 export interface ClaimTerms {
   readonly store_id: string;
   readonly generation: number;

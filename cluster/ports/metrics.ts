@@ -11,7 +11,7 @@ interface Series {
   readonly labels: readonly string[];
   /** The values of each label, where they are few: then each series is there from the start, as 0. */
   readonly values?: Readonly<Record<string, readonly string[]>>;
-  /** The same where not every combination of values occurs. */
+  /** The series that are there from the start, where not every combination of values occurs. */
   readonly series?: readonly Readonly<Record<string, string>>[];
 }
 

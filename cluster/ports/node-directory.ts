@@ -32,7 +32,7 @@ export interface NodeReport extends NodeFigures {
   readonly pending_asks: number;
 }
 
-/** What the slices of a node add to its report. Each adds the type of its own figures; absent in reports of older versions. */
+/** Figures that the slices of a node add to its report. Each adds the type of its own; absent in reports of older versions. */
 export interface NodeFigures {}
 
 /** How loaded a tier of a node is. */
@@ -63,7 +63,6 @@ export interface QueueReport {
   readonly unacknowledged: number;
 }
 
-/** What a node offers to operators. */
 export interface NodeAdmin {
   readonly report: () => NodeReport;
   /** Starts to hand all partitions over and then to end; does not wait for it. */

@@ -5,9 +5,9 @@
  * Messages are at most MAX_ENVELOPE_BYTES and MAX_ENVELOPE_OVERHEAD_BYTES; a larger one throws Fault message_too_large.
  */
 export interface RoleBusEvents {
-  /** What a node announced to all, this one too. */
+  /** Takes an announcement of a node to all nodes, this one too. */
   readonly onAnnouncement: (body: string) => void;
-  /** What another node sent to this one, in the order in which that node sent it. */
+  /** Takes a message of another node to this one, in the order in which that node sent them. */
   readonly onMessage: (body: string) => void;
   /** Answers another node at once. */
   readonly onRequest: (body: string) => string;
@@ -27,7 +27,7 @@ export interface RoleBus {
   join(node: string, events: RoleBusEvents): Promise<void>;
   announce(body: string): void;
   send(to: string, body: string): void;
-  /** What the node answers comes after everything it sent before. Throws Fault bus_unreachable. */
+  /** The node's answer comes after everything it sent before. Throws Fault bus_unreachable. */
   request(to: string, body: string): Promise<RoleBusReply>;
   close(): Promise<void>;
 }

@@ -20,7 +20,7 @@ export interface Secrets {
    * changed, cut or moved, or when this node has not its key.
    */
   readonly open: (stored: string, place: SecretPlace) => string;
-  /** The same text sealed with the current key; the very same where it is already. Throws Fault secret_unreadable. */
+  /** The text sealed with the current key; `stored` itself where it is already. Throws Fault secret_unreadable. */
   readonly reseal: (stored: string, place: SecretPlace) => string;
   /** Signs a text for one purpose. The signature is of 43 characters that need no escape in an address. */
   readonly sign: (purpose: string, text: string) => string;
@@ -28,7 +28,7 @@ export interface Secrets {
   readonly isSigned: (purpose: string, text: string, signature: string) => boolean;
 }
 
-/** What a feature says of a collection with sealed texts, so that a change of the key finds them. */
+/** A collection with sealed texts, declared by its feature so that a change of the key finds them. */
 export interface SealedCollection {
   /**
    * The document with each sealed text passed through `reseal`, and its options. Null: the document goes, because one of them is
@@ -57,5 +57,5 @@ export function shownAddress(
   }
 }
 
-/** What a delivery to an address that cannot be read is recorded as. */
+/** The recorded status of a delivery to an address that cannot be read. */
 export const UNREADABLE_STATUS = "error_secret_unreadable";

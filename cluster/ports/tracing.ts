@@ -12,7 +12,7 @@ export type SpanKind = "server" | "client" | "internal";
 export type SpanAttributes = Readonly<Record<string, string | number | boolean>>;
 
 export interface SpanSpec {
-  /** Of few values, as OpenTelemetry wants it: `GET /v1/jobs/{id}`, `Domain.acquire`. */
+  /** A name of few values, as OpenTelemetry wants it: `GET /v1/jobs/{id}`, `Domain.acquire`. */
   readonly name: string;
   readonly kind: SpanKind;
   readonly attributes?: SpanAttributes;
@@ -30,7 +30,7 @@ export interface Tracing {
    * promise that it returns is settled; a throw or a rejection marks it as failed.
    */
   readonly span: <T>(spec: SpanSpec, call: (span: Span) => T) => T;
-  /** The same below the span of another process, or as the first span of a new trace when that is null or not readable. */
+  /** Like `span`, below the span of another process, or as the first span of a new trace when `traceparent` is null or not readable. */
   readonly root: <T>(spec: SpanSpec, traceparent: string | null, call: (span: Span) => T) => T;
   /** Runs `call` as work for the span of a message; null: for none. */
   readonly within: <T>(traceparent: string | null, call: () => T) => T;

@@ -52,13 +52,13 @@ export interface Workers {
 export type Task = (message: never, cpu_ms: () => number) => unknown;
 
 /**
- * What a module of tasks exports under the name `tasks`: loaders, so that a child process loads only the libraries of
+ * Loaders of tasks, which a module of tasks exports under the name `tasks`: a child process loads only the libraries of
  * its own task.
  */
 export type Tasks = Readonly<Record<string, () => Promise<Task>>>;
 
 /**
- * What such a module may export under the name `warm_ups`: messages that a new child carries out before its first task, so
+ * Messages that such a module may export under the name `warm_ups`: a new child carries them out before its first task, so
  * that V8 has compiled the code by then. Their results are dropped.
  */
 export type WarmUps = Readonly<Record<string, () => Promise<readonly unknown[]>>>;

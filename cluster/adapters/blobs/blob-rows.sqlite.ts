@@ -26,7 +26,7 @@ const SCHEMA = `
   ) STRICT, WITHOUT ROWID`;
 
 export interface BlobRow {
-  /** Of its content. */
+  /** Id of its content. */
   readonly id: number;
   readonly bytes: number;
   /** Whether the content is compressed. */
@@ -36,7 +36,7 @@ export interface BlobRow {
 
 /** A content as it is stored. */
 interface StoredContent {
-  /** Of the content itself. */
+  /** Bytes of the content itself. */
   readonly bytes: number;
   readonly stored: Buffer;
   /** Whether it is compressed. */

@@ -55,7 +55,7 @@ export async function compressWhole(whole: Buffer, extra_bytes = 0): Promise<Buf
   return compressSmall(whole, extra_bytes);
 }
 
-/** The same for at most MAX_SYNC_BYTES, synchronously. */
+/** At most MAX_SYNC_BYTES compressed, synchronously; null: compression does not help. */
 export function compressSmall(whole: Buffer, extra_bytes = 0): Buffer | null {
   const packed = compressSample(whole);
   return isWorthwhile(extra_bytes + packed.length, whole.length) ? packed : null;

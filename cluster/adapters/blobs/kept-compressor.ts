@@ -9,7 +9,7 @@ import { constants, createZstdCompress, zstdCompressSync } from "node:zlib";
 
 export const MIN_CHUNK_BYTES = 16 * 1024;
 
-/** What `zlib` has of a stream (lib/zlib.js of Node, processChunkSync). */
+/** A stream's handle, as `zlib` uses it (lib/zlib.js of Node, processChunkSync). */
 interface Handle {
   writeSync(
     flush: number,
@@ -73,6 +73,6 @@ function openCompressor(
   stream.on("error", () => {});
   const { _handle: handle, _writeState: left } = stream as unknown as Internals;
   if (typeof handle?.writeSync !== "function" || left?.length !== 2) return null;
-  // What does not shrink grows by a frame's header and three bytes for each 128 KiB (ZSTD_compressBound).
+  // Content that does not shrink grows by a frame's header and three bytes for each 128 KiB (ZSTD_compressBound).
   return { handle: handle as Handle, left, scratch: Buffer.allocUnsafeSlow(max_bytes + 1_024) };
 }

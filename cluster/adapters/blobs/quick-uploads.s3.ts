@@ -22,7 +22,7 @@ interface Destination {
 export interface QuickUpload {
   readonly key: string;
   readonly content: Buffer;
-  /** Of the content, in hexadecimal digits. The server verifies it with the signature. */
+  /** Digest of the content, in hexadecimal digits. The server verifies it with the signature. */
   readonly sha256: string;
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;

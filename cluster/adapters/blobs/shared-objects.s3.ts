@@ -30,12 +30,12 @@ const MAX_SHARED_BYTES = 128 * 1024;
 const MAX_PLACES = 5_000;
 /** An object whose last place is removed earlier than this may still get places. The sweep finds it later. */
 const PLACED_AFTER_MS = 60 * 60_000;
-/** Of one sweep: objects that are looked at, and those that are written anew. */
+/** Limits of one sweep: objects that are looked at, and those that are written anew. */
 const MAX_SWEPT = 500;
 const MAX_REWRITTEN = 8;
 /** At the end of an object: how long its table is. */
 const LENGTH_BYTES = 4;
-/** Of an object that stays as it is. */
+/** Used share from which on an object stays as it is. */
 const MIN_USED = 1 / 2;
 
 export interface Sharing {
@@ -47,7 +47,7 @@ export interface Sharing {
 
 export type UploadKind = "single" | "shared";
 
-/** One body in an object, in its table. */
+/** A body in the table of its object. */
 type Member = Pick<BodyPlace, "offset" | "length" | "bytes" | "packed"> & { readonly sha256: string };
 
 export interface SharedObjects {
@@ -110,7 +110,7 @@ async function findPlace(
   return known;
 }
 
-/** What a remembered place has lost or has wrong may have been moved, or stored anew by another node. */
+/** A body that is gone or wrong at its remembered place may have been moved, or stored anew by another node. */
 async function readBody(state: State, sha256: string, isWhole: boolean): Promise<Buffer | null> {
   const first = await findPlace(state, sha256);
   if (first === null) return null;
@@ -242,7 +242,7 @@ async function putObject(
   const table_bytes = Buffer.alloc(LENGTH_BYTES);
   table_bytes.writeUInt32LE(table.length);
   const content = Buffer.concat([...contents.map(({ stored }) => stored), table, table_bytes]);
-  // The same bodies may be uploaded again while their former object is being deleted.
+  // These bodies may be uploaded again while their former object is being deleted.
   const object = `${randomBytes(8).toString("hex")}-${sha256Of(content)}`;
   await upload(bucket, uploadOfBuffer(SHARED + object, content, {}));
   onUpload("shared");

@@ -18,7 +18,7 @@ import {
 
 const UPLOAD_MS_PER_MB = 1_000;
 
-/** One object, its content in memory or in a file. */
+/** An object with its content in memory or in a file. */
 export interface ObjectUpload {
   readonly name: string;
   readonly metadata: Readonly<Record<string, string>>;

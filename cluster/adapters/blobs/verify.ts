@@ -9,7 +9,7 @@ export class WrongContent extends Error {
 /** Whether the stored bytes themselves are at fault, and not the disk, the network or this process. */
 export const isContentProblem = (problem: unknown): boolean =>
   problem instanceof WrongContent ||
-  // What zstd and the stream around it say of bytes that they cannot read.
+  // Codes of zstd and the stream around it for bytes that they cannot read.
   /^(?:ZSTD_|Z_|ERR_BUFFER_TOO_LARGE$)/.test(String((problem as NodeJS.ErrnoException | null)?.code));
 
 /**

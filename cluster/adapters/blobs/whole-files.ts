@@ -70,7 +70,7 @@ export interface WholeFiles {
   readonly write: <T>(
     fill: (handle: FileHandle) => Promise<{ readonly to: string; readonly result: T }>,
   ) => Promise<T>;
-  /** The same without durability, synchronously. */
+  /** Writes the content without durability, synchronously. */
   readonly writeAtOnce: (content: Buffer, to: string) => void;
   /** A file of this name and these bytes is there: makes sure of what its first writer may have left out. */
   readonly confirm: (path: string, mtimeMs: number) => Promise<void>;

@@ -67,7 +67,7 @@ export function watchAcknowledgements(
       state.isFailing = true;
       throw problem;
     }
-    // What stays is removed after the next one.
+    // A message that stays is removed after the next probe.
     await jsm.streams.purge(name, { filter: probe_subject }).catch((problem: unknown) => {
       log?.debug("A message to a stream of NATS cannot be removed", {
         stream: name,

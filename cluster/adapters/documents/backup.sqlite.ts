@@ -4,7 +4,7 @@ import { backup, DatabaseSync } from "node:sqlite";
 /** All pages in one step: between two steps SQLite would see the writes of the service, and begin again. */
 const ALL_PAGES = 2 ** 31 - 1;
 
-/** One moment of the database, in one file without a log beside it. Throws what SQLite throws, or that the copy is not sound. */
+/** Copies one moment of the database into one file without a log beside it. Throws what SQLite throws, or that the copy is not sound. */
 export async function copySqlite(path: string, target: string): Promise<void> {
   const source = new DatabaseSync(path, { readOnly: true });
   try {

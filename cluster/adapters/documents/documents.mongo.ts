@@ -20,7 +20,7 @@ import { READ, storedDocument, versioned } from "./stored.mongo.ts";
 
 const MAX_KEYS = 1_000;
 const VERIFIED_AT_ONCE = 50;
-/** Of one call of `verify`. */
+/** Limit of one call of `verify`. */
 const MAX_VERIFIED_CHARS = 2 * 2 ** 20;
 
 export interface MongoOptions {

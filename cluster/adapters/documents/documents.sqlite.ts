@@ -77,7 +77,7 @@ const versioned = (collection: string, key: string, row: Row): Versioned | null 
     ? readVersioned({ collection, key }, String(row["value"]), Number(row["version"]), row["checksum"])
     : null;
 
-/** Of one call of `verify`. */
+/** Limit of one call of `verify`. */
 const MAX_VERIFIED_CHARS = 2 * 2 ** 20;
 
 export function sqliteDocuments(

@@ -5,7 +5,7 @@
 import { spawnSync } from "node:child_process";
 import { closeSync, openSync } from "node:fs";
 
-/** What `flock -n` ends with when another process has the lock. */
+/** Exit code of `flock -n` when another process has the lock. */
 const CONFLICT = 1;
 /** In the child the handle has this number. */
 const HANDLE = 3;

@@ -73,12 +73,12 @@ function connect(address: string): MongoClient {
 export interface MongoServer {
   readonly database: () => Db;
   readonly collectionOf: (name: string) => Collection<StoredDocument>;
-  /** What a majority has is what a majority was asked to write: nothing is read that an election or a power cut may still take. */
+  /** `majority` where writes wait for a majority: nothing is read that an election or a power cut may still take. */
   readonly readConcernOf: (name: string) => { readonly level: "local" | "majority" };
   readonly writeConcernOf: (name: string) => typeof MAJORITY | typeof ONE_SERVER;
   /** A command's answer within its time-out, or the driver's error. */
   readonly withTimeout: <T>(work: Promise<T>) => Promise<T>;
-  /** One command, with errors as faults. */
+  /** Runs a command, with errors as faults. */
   readonly reach: <T>(what: string, command: () => Promise<T>) => Promise<T>;
   readonly fault: (what: string, cause?: unknown) => Fault;
   /** Throws the Fault of a closed store. */

@@ -12,7 +12,7 @@ export interface StoredDocument {
    */
   readonly w: ObjectId;
   readonly json: string;
-  /** Of `json`. Absent: an earlier version stored it. */
+  /** Checksum of `json`. Absent: an earlier version stored it. */
   readonly checksum?: number;
   readonly tag?: string;
   readonly expires_at?: number;

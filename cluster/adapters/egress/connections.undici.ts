@@ -50,7 +50,7 @@ export class ConnectionPool {
   readonly #open = new Set<Connection>();
   /** Oldest first, in the insertion order of Set. */
   readonly #idle = new Set<Connection>();
-  /** The same by route. */
+  /** Idle connections by route, oldest first. */
   readonly #idleByRoute = new Map<string, Set<Connection>>();
   #isClosed = false;
 
@@ -174,7 +174,7 @@ function clientOver(origin: string, socket: Socket, limits: ConnectionLimits): C
     bodyTimeout: 0,
     keepAliveTimeout: limits.idle_ms,
     keepAliveMaxTimeout: limits.idle_ms,
-    // One stream at a time. The window limits how much an origin may send ahead of a slow reader.
+    // A connection has one stream at a time. The window limits how much an origin may send ahead of a slow reader.
     h2Options: { maxConcurrentStreams: 1, pingInterval: 0, settings: { initialWindowSize: 262_144 } },
   });
 }

@@ -74,7 +74,7 @@ const OWN_FIELDS = new Set([
 const ACCEPT_ENCODING = "gzip, deflate, br, zstd";
 
 export interface UndiciEgress extends Egress {
-  /** What is open now, for operators and tests. */
+  /** Counts of what is open now, for operators and tests. */
   readonly open: () => { readonly exchanges: number; readonly connections: number; readonly idle: number };
 }
 
@@ -533,7 +533,7 @@ function* rawFields(raw: object): Generator<readonly [name: unknown, value: unkn
     for (const entry of Array.isArray(value) ? value : [value]) yield [name, entry];
 }
 
-/** What undici writes: Host and Connection before the fields it is given, Content-Length behind them. */
+/** Heads as undici writes them: Host and Connection before the fields it is given, Content-Length behind them. */
 function wireHeads(request: ExchangeRequest, url: URL, socket: Socket, { raw, reason }: Head): WireHeads {
   const given = fieldsOf(request);
   const tls = socket instanceof TLSSocket ? socket : null;

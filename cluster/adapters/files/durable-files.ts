@@ -1,5 +1,5 @@
 /**
- * What survives a power cut: files and folders that were synced (fsync). Shared by the adapters that keep files; what a
+ * Durability against a power cut: files and folders that were synced (fsync). Shared by the adapters that keep files; what a
  * store syncs, and when, belongs to each store.
  *
  * A sync takes milliseconds of the disk and none of the event loop. Group commit keeps its number down: callers that
@@ -10,7 +10,7 @@ import { dirname } from "node:path";
 import { promisify } from "node:util";
 
 /**
- * What a store's acknowledged writes survive. `process`: the end of the process, also kill -9, because the kernel has
+ * The end that a store's acknowledged writes survive. `process`: the end of the process, also kill -9, because the kernel has
  * them. `power`: a power cut as well, because the disk has them.
  */
 export type Durability = "power" | "process";

@@ -154,7 +154,7 @@ export function sqliteWrites(
 
 const SQLITE_IOERR = 10;
 
-/** Of a disk that turned read-only SQLite says no more than "disk I/O error"; the file system says why. */
+/** SQLite says no more than "disk I/O error" of a disk that turned read-only; the file system says why. */
 function withReason(cause: unknown, folder: string): unknown {
   const { errcode = 0 } = cause as { readonly errcode?: number };
   if ((errcode & 0xff) !== SQLITE_IOERR) return cause;

@@ -7,7 +7,7 @@ import { DatabaseSync } from "node:sqlite";
 import type { Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 
-/** Of an open file: what is asked of it does not fit its tables. */
+/** Error of an open file whose tables do not fit what is asked of it. */
 const SQLITE_ERROR = 1;
 const SQLITE_CORRUPT = 11;
 const SQLITE_NOTADB = 26;
@@ -16,7 +16,7 @@ const LOGS = ["", "-wal", "-shm"] as const;
 interface SetAsideDeps {
   readonly clock: Pick<Clock, "now">;
   readonly log: Log;
-  /** Of the documents that the file is made from. It is written into a file that has none. */
+  /** Id of the documents that the file is made from. It is written into a file that has none. */
   readonly store_id: string;
 }
 
@@ -41,7 +41,7 @@ function assertOfStore(path: string, store_id: string): void {
   }
 }
 
-/** What `open` gives for the path. `isNew`: the file was set aside. */
+/** The result of `open` for the path. `isNew`: the file was set aside. */
 export function openOrSetAside<T>(
   path: string,
   open: () => T,

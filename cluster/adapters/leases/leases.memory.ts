@@ -28,7 +28,7 @@ export function memoryLeases(clock: Clock, ttl_ms = 3_000, store_name = "store")
   const members = new Map<string, number>();
   const clocks = new Map<string, ClockReading & { readonly stored_ms: number }>();
   const settings = new Map<string, string>();
-  /** One counter for all leases, like the revisions of a NATS bucket. */
+  /** Counts the changes of all leases, like the revisions of a NATS bucket. */
   let revision = 0;
   let stores = 0;
   let created_ms = clock.mono();

@@ -181,7 +181,7 @@ async function leasesOn(link: NatsLink, ttl_ms: number, log: Log | undefined): P
   };
 }
 
-/** What the bucket of owners holds, as the server says it. */
+/** Surveys of the bucket of owners, as the server reports it. */
 function leaseSurveys(
   jsm: NatsLink["jsm"],
   own_stream: string,

@@ -22,7 +22,7 @@ export async function natsNodeDirectory(address: string, log?: Log): Promise<Nod
 
   const reach = <T>(what: string, call: () => Promise<T>): Promise<T> => orUnreachable(link, what, call);
 
-  /** What every node that listens answers within the time. */
+  /** Answers within the time, of every node that listens. */
   async function answersOf<T>(subject: string, text: string, wait_ms: number): Promise<T[]> {
     const answers: T[] = [];
     try {

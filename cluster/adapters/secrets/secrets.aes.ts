@@ -22,7 +22,7 @@ const CHECK_BYTES = 16;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
-/** What may be shown of a key. */
+/** The parts of a key that may be shown. */
 export interface SecretKeyName {
   /** 8 hexadecimal digits. */
   readonly id: string;

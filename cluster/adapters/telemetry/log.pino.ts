@@ -36,7 +36,7 @@ export function pinoLog({ level, fields: common = {}, write }: PinoLogOptions): 
       formatters: { level: (label) => ({ level: label }) },
       timestamp: pino.stdTimeFunctions.isoTime,
     },
-    // What a library wrote into the message of an error may hold an address, too.
+    // The message of an error, which a library wrote, may hold an address, too.
     { write: (line: string) => void (write ?? terminal).write(maskAddresses(line)) },
   );
   const at =

@@ -11,14 +11,14 @@ interface Shape {
 
 type Labels = Readonly<Record<string, string>>;
 
-/** One sample of the text format. */
+/** A sample of the text format. */
 interface SampleLine {
   readonly labels: Readonly<Record<string, string | number>>;
   readonly value: number;
   readonly metricName?: string;
 }
 
-/** What the registry reads of a metric. */
+/** A metric as the registry reads it. */
 interface MetricSnapshot<Kind extends string> {
   readonly name: string;
   readonly help: string;

@@ -4,7 +4,7 @@ import { type MetricLabels, type MetricName, type Metrics, type MetricTable } fr
 import { counter, histogram } from "./metric-series.ts";
 
 export interface PrometheusMetrics extends Metrics {
-  /** What /metrics answers, in the text format. */
+  /** The answer of /metrics, in the text format. */
   render(): Promise<string>;
   readonly contentType: string;
 }

@@ -30,11 +30,11 @@ import type { Log } from "../../ports/log.ts";
 import type { Span, SpanKind, SpanSpec, Tracing } from "../../ports/tracing.ts";
 
 export interface OtelOptions {
-  /** Of the collector, without `/v1/traces`. */
+  /** Address of the collector, without `/v1/traces`. */
   readonly endpoint: string;
   readonly service_name: string;
   readonly version: string;
-  /** Of traces that begin here; a caller that sends a traceparent decides for its own. */
+  /** Applies to traces that begin here; a caller that sends a traceparent decides for its own. */
   readonly sampled_share: number;
   /** Default 5,000 ms between two batches. */
   readonly batch_delay_ms?: number;
@@ -119,7 +119,7 @@ function ended<T>(span: OtelSpan, call: (span: Span) => T): T {
   return result;
 }
 
-/** What the SDK has to say, at most one line a minute: a collector that is away fails every batch. */
+/** Logs problems of the SDK, at most one line a minute: a collector that is away fails every batch. */
 function warnThrough(log: Log): void {
   let warned_ms = -Infinity;
   const warn = (problem: string): void => {

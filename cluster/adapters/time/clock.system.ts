@@ -15,7 +15,7 @@ export function systemClock(sources: ClockSources = SYSTEM): Clock {
   let timer: NodeJS.Timeout | undefined;
   let rings_ms = Infinity;
 
-  /** One timer, for the earliest alarm. Setting a later alarm does not touch it. */
+  /** Sets the one timer, for the earliest alarm. Setting a later alarm does not touch it. */
   function arm(): void {
     const next = waiting.first();
     if (next && next.at_ms >= rings_ms) return;

@@ -11,7 +11,7 @@ export interface ClockSources {
 export interface SteadyTime {
   /** Whole Unix milliseconds; never goes back. */
   readonly now: () => number;
-  /** The same without the steps of `resync`, and with fractions: what timers wait for. */
+  /** Milliseconds without the steps of `resync`, and with fractions: timers wait for them. */
   readonly elapsed: () => number;
   /** A time of `now()` as a time of `elapsed()`. */
   readonly toElapsed: (at_ms: number) => number;

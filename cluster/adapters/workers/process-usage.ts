@@ -1,4 +1,4 @@
-/** What a process uses, read from /proc. Null where the system does not say. */
+/** CPU time and memory of a process, read from /proc. Null where the system does not say. */
 import { readFileSync } from "node:fs";
 
 /** Linux counts CPU time in hundredths of a second for user space, whatever the kernel's own rate. */

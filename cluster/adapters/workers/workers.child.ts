@@ -25,7 +25,7 @@ export type Report =
   | { readonly kind: "warm" }
   | {
       readonly kind: "results";
-      /** Of the next tasks of the list. */
+      /** Results of the next tasks of the list. */
       readonly results: readonly Result[];
       readonly rss_mb: number;
     };
@@ -108,7 +108,7 @@ async function resultOf(run: Task, order: Order): Promise<Result> {
   }
 }
 
-/** What V8 and Node throw when the kernel gives them no memory for a buffer. */
+/** Errors of V8 and Node when the kernel gives them no memory for a buffer. */
 const isMemory = (cause: unknown): boolean =>
   cause instanceof Error &&
   /\b(?:array buffer allocation failed|memory allocation failed)\b/i.test(cause.message);

@@ -67,14 +67,14 @@ const MIN_RESTART_DELAY_MS = 1_000;
 /** After so many starts in a row without a child, which takes three seconds, tasks fail at once until one is ready. */
 const MAX_FAILED_STARTS = 3;
 const DETAIL_CHARS = 500;
-/** Of what a child wrote before it ended, for the log. */
+/** Last lines that a child wrote before it ended, for the log. */
 const ERROR_LINES = 12;
 /** A task that comes meanwhile waits about as long: less than a large page takes. */
 const BATCH_MS = 20;
 const MAX_BATCH = 32;
-/** Of a child: nothing that this process has. glibc's arenas for each thread take 12 MB more than two (decision 0134). */
+/** Environment of a child: nothing that this process has. glibc's arenas for each thread take 12 MB more than two (decision 0134). */
 const ENVIRONMENT = { MALLOC_ARENA_MAX: "2" };
-/** Of a child's heap: V8 has two or three such spaces. */
+/** Space for young objects in a child's heap: V8 has two or three such spaces. */
 const YOUNG_MB = 32;
 
 interface PendingTask {
@@ -99,7 +99,7 @@ interface Child {
   jobs: PendingTask[];
   /** CPU time since its last result, as it was last measured. */
   used_ms: number;
-  /** What it used when the current task began; a new one with each result. */
+  /** Its usage when the current task began; a new one with each result. */
   usage: UsageSince;
   tasks: number;
   errors: string;
@@ -357,7 +357,7 @@ function pool(task: string, limits: PoolSettings, queue_limit: number, start: ()
     return [...children].filter(({ state }) => state === "idle");
   }
 
-  /** Those that may have a task now: the warm ones, any while none is warm. */
+  /** Children that may have a task now: the warm ones, any while none is warm. */
   function readyChildren(): readonly Child[] {
     const isAnyWarm = [...children].some(({ is_warm }) => is_warm);
     return idleChildren().filter(({ is_warm }) => is_warm || !isAnyWarm);
@@ -368,7 +368,7 @@ function pool(task: string, limits: PoolSettings, queue_limit: number, start: ()
       assign(child, takeBatch());
   }
 
-  /** What comes in the same round of the event loop, such as the next pages of the callers just answered, joins the batch. */
+  /** Tasks that come in the same round of the event loop, such as the next pages of the callers just answered, join the batch. */
   function assignLater(): void {
     assigning ??= setImmediate(() => {
       assigning = undefined;
@@ -592,7 +592,7 @@ function starter(tasks: URL, is_warmed: boolean): (name: string, limits: PoolSet
       `--max-semi-space-size=${Math.min(YOUNG_MB, heap_mb / 8)}`,
       `--min-semi-space-size=${Math.min(YOUNG_MB, heap_mb / 8) / 2}`,
       "--disable-warning=ExperimentalWarning",
-      // What this process was started with and a child may read, such as the cache of the program's code.
+      // Flags of this process whose files a child may read, such as the cache of the program's code.
       ...process.execArgv.filter((flag) => isReadableImport(flag, folders)),
       "--permission",
       ...[...folders].map((path) => `--allow-fs-read=${path}`),

@@ -1,5 +1,5 @@
 /**
- * One partition from claim to release: claimed by its lease, opened, renewed, and either released by a handoff or lost.
+ * A partition from claim to release: claimed by its lease, opened, renewed, and either released by a handoff or lost.
  *
  * Time is the monotonic clock, and a deadline is counted from before the call left. So this node stops by itself before
  * another node can begin.

@@ -212,7 +212,7 @@ function take(open: OpenPartition, delivery: Delivery): void {
   const { envelope } = delivery;
   const { name, key, reply_to, timeout_ms } = envelope;
   try {
-    // What is left of a time counts from when the bus stored the envelope: it may have waited there for an owner.
+    // The rest of a time-out counts from when the bus stored the envelope: it may have waited there for an owner.
     const sent_ms = cluster.clock.now() - cluster.timeOnBus(delivery.sent_ms);
     const read = decode(open.deps.actors, envelope, sent_ms);
     if (read.kind === "unknown") return leaveUnread(open, delivery, read.operation);

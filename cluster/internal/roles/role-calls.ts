@@ -36,7 +36,7 @@ export type RemoteResult =
   | Lost
   | { readonly kind: "not_taken"; readonly detail: string };
 
-/** What is sent to a node; `from` is the sender. */
+/** A frame that is sent to a node; `from` is the sender. */
 type Frame =
   | { readonly do: "ask"; readonly id: number; readonly question_id: number; readonly question: unknown }
   | { readonly do: "answer"; readonly id: number; readonly question_id: number; readonly answer: unknown }
@@ -50,7 +50,7 @@ type Frame =
   | { readonly do: "cancel"; readonly id: number };
 type SentFrame = Frame & { readonly from: string };
 
-/** What a node is asked, and answers at once. */
+/** A request to a node, which it answers at once. */
 type Request =
   | {
       readonly do: "call";
@@ -75,11 +75,11 @@ interface OpenRun {
   readonly questions: readonly number[];
 }
 type CallAnswer = { readonly taken: true } | { readonly taken: false; readonly detail: string };
-/** Those of a pulse that the answering node does not know. */
+/** Calls and runs of a pulse that the answering node does not know. */
 interface PulseAnswer {
   readonly calls: readonly number[];
   readonly runs: readonly number[];
-  /** Of known runs: the questions that this node is not answering, because they or their answers got lost. */
+  /** Questions of known runs that this node is not answering, because they or their answers got lost. */
   readonly questions: readonly OpenRun[];
 }
 

@@ -165,7 +165,7 @@ async function route(
     if (result.kind === "done") return result;
     if (options.signal.aborted) return { kind: "lost", detail: "The caller has left" };
     if (result.kind === "lost" && !session.mayRepeat()) return result;
-    // What a node said of its load weighs more than that another one was gone.
+    // The answer of a node about its load weighs more than that another one was gone.
     if (result.kind !== "not_taken" && !(result.kind === "lost" && refusal.kind !== "no_node"))
       refusal = result;
   }

@@ -57,7 +57,7 @@ interface OutstandingAsk {
   readonly partition: number;
   /** The partition whose background work asks; null: asked from outside the actors. */
   readonly fromPartition: number | null;
-  /** What makes an attempt unlike every other one on the bus, also when the caller asks the same once more. */
+  /** Distinguishes an attempt from every other one on the bus, also when the caller asks the same once more. */
   readonly serial: number;
   /** For a tell, which is stored once however often it is sent. */
   readonly dedup_id: string;

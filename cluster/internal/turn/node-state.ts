@@ -33,7 +33,7 @@ export type Outcome = { readonly reply: unknown } | { readonly fault: Fault };
 /** Why a message need not be delivered again: its turn is stored, its deadline has passed, or it failed too often. */
 export type AckReason = "processed" | "expired" | "dead_lettered";
 
-/** One message in the mailbox of one actor, copied and checked. */
+/** A message in the mailbox of an actor, copied and checked. */
 export interface MailboxEntry {
   readonly operation: string;
   readonly message: unknown;
@@ -156,7 +156,7 @@ export interface Recovery {
   readonly reject: (problem: unknown) => void;
 }
 
-/** One actor in memory. */
+/** An actor in memory. */
 export interface Activation {
   readonly kind: ActorKind;
   readonly key: string;

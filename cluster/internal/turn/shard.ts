@@ -35,7 +35,7 @@ export interface Shard {
   /** Starts no background work any more and fires no reminders; turns and running work go on. */
   readonly quiesce: () => void;
   /**
-   * The same, and takes no more messages but the tells of its own work. Messages of the bus that were not begun are
+   * Quiesces, and takes no more messages but the tells of its own work. Messages of the bus that were not begun are
    * forgotten, local callers get lease_lost.
    */
   readonly close: () => void;

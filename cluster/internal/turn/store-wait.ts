@@ -1,5 +1,5 @@
 /**
- * What an activation does while the document store does not answer: it waits. Its state, its mailbox and its deferred
+ * Activations wait while the document store does not answer. Their state, their mailboxes and their deferred
  * replies stay as they are, the load or the put is repeated with growing pauses, and no message counts a failure.
  *
  * A caller whose deadline comes meanwhile is told which store is missing, a little before it would stop waiting. Tells,

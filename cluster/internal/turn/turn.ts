@@ -1,5 +1,5 @@
 /**
- * One turn: the handler computes, the snapshot is stored, the outbox leaves. In this order, so that an effect is never
+ * A turn: the handler computes, the snapshot is stored, the outbox leaves. In this order, so that an effect is never
  * seen outside before the state it came from is safe; only a snapshot that may be lost is stored later (store-later.ts).
  */
 import { type Turn, DEFERRED } from "../../actor.ts";
