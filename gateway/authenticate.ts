@@ -107,7 +107,7 @@ export function authenticator({
     const caller: Caller = {
       grant,
       meter,
-      // What a project sends must not keep an operator out.
+      // Requests of a project must not keep an operator out.
       project_window: windowOf(isOperatorKey(key) ? `operator ${key.prefix}` : `project ${project.name}`),
       key_window: key.rate_limit_rps === null ? null : windowOf(`key ${key.prefix}`),
       policy: policyField(project.rate_limit_rps, key.rate_limit_rps),
@@ -210,7 +210,7 @@ export const spendRefused = ({ grant, meter, limited }: Caller, now_ms: number):
     ? budgetExhausted(meter.allowances.spend!, grant.customer.currency, secondsToReset(now_ms))
     : null;
 
-/** What the request may be charged does not fit a limit of spend: 429. `held`: it may, once other requests have ended. */
+/** Refusal of a charge that does not fit a limit of spend: 429. `held`: it may, once other requests have ended. */
 export const chargeRefused = ({ grant, meter }: Caller, reply: "held" | "refused", now_ms: number): Reply =>
   budgetExhausted(
     meter.allowances.spend,

@@ -47,14 +47,14 @@ export interface BatchKind {
   readonly item: TObject;
   /** An item for the API reference. */
   readonly item_example: Input;
-  /** What `render` answers, for the API reference. */
+  /** Schema of the result of `render`, for the API reference. */
   readonly result: TSchema;
   /** The codes of an item's `error`, and patterns of those with a status, for the API reference. */
   readonly errors: { readonly names: readonly string[]; readonly patterns?: readonly string[] };
   readonly category?: QuotaCategory;
   /** Fields of the whole job that every item is stored with. */
   readonly shared?: TObject;
-  /** What is stored of a valid item of this caller. Default: its known fields, without those that equal their default. */
+  /** The part of a valid item of this caller that is stored. Default: its known fields, without those that equal their default. */
   readonly normalize?: (item: Input, caller: Caller) => Input;
   /** Checks that a schema cannot express: the field and its mistake, or null. `shared`: the job's own fields. */
   readonly check?: (item: Input, shared: Input) => ItemMistake | null;
@@ -79,7 +79,7 @@ export interface BatchKind {
     /** Its events are `<name>.page` and `<name>.completed`. */
     readonly name: "crawl" | "batch";
     readonly shapes: JobEventShapes;
-    /** What the event of an item has beside the fields of every kind; null: the item is no page. Default: each is, with nothing more. */
+    /** Fields of an item's event beside those of every kind; null: the item is no page. Default: each is, with nothing more. */
     readonly page?: (input: Input, answer: unknown) => object | null;
   };
   /** The bytes in memory while that response is made. Default: so few that they do not count. */

@@ -19,7 +19,7 @@ export const BODY_GRANT_TTL_MS = 30 * DAY_MS;
 const RENEW_AFTER_MS = DAY_MS;
 /** Grants in memory, of some 300 bytes each. */
 const MAX_RECENT = 100_000;
-/** Of one body, those that retrieved it last: they are looked through one after the other. */
+/** Projects of one body, those that retrieved it last: they are looked through one after the other. */
 const MAX_PROJECTS = 100;
 /** Content types and projects, of which there are few: each is in memory once. */
 const MAX_NAMES = 1_000;

@@ -23,7 +23,7 @@ const DECODERS = {
 
 export type RequestCoding = keyof typeof DECODERS;
 
-/** What a client may send, as the field Accept-Encoding of a 415 says it (RFC 9110 §12.5.3). */
+/** Codings that a client may send, as the field Accept-Encoding of a 415 lists them (RFC 9110 §12.5.3). */
 export const REQUEST_CODINGS = Object.keys(DECODERS).join(", ");
 
 const isCoding = (name: string): name is RequestCoding => Object.hasOwn(DECODERS, name);

@@ -41,7 +41,6 @@ export interface CreateJobDeps {
   readonly secrets: Pick<Secrets, "seal">;
 }
 
-/** What a job is made of. */
 export interface JobParts {
   readonly kind: JobKind;
   /** The monthly quota that its items count towards; null: none. */
@@ -75,7 +74,7 @@ type CreatedJob =
   | { readonly kind: "taken" }
   | { readonly kind: "refused"; readonly refusal: Reply };
 
-/** Of an actor's answer while a job is created. */
+/** Time-out of an actor's answer while a job is created. */
 const ASK_MS = 20_000;
 /** Chunks written to the store at the same time. */
 const WRITES_AT_ONCE = 16;

@@ -1,6 +1,6 @@
 /**
- * What each answer of a deprecated operation says: since when it is (RFC 9745), from when on it may be gone (RFC 8594), and where to read what
- * takes its place. It refuses nothing: the operation works until it is removed.
+ * Notices in each answer of a deprecated operation: since when it is (RFC 9745), from when on it may be gone (RFC 8594), and where to read what
+ * takes its place. They refuse nothing: the operation works until it is removed.
  */
 
 export interface Deprecation {

@@ -1,5 +1,5 @@
 /**
- * One request from its head to the end of its answer, the same for every adapter of the HTTP port: admission, collecting
+ * A request from its head to the end of its answer, the same for every adapter of the HTTP port: admission, collecting
  * the body, the answer, exceptions and disconnects. It opens no socket: the adapter passes in what arrives and provides a
  * Wire to write on.
  */
@@ -26,7 +26,7 @@ import type {
 } from "./http.ts";
 import type { Upload } from "./upload-pace.ts";
 
-/** What an adapter can write. Each function returns at once and never throws; none is called after `onClientAbort`. */
+/** Writes of an adapter. Each function returns at once and never throws; none is called after `onClientAbort`. */
 export interface Wire {
   /** A whole answer up to this size is copied before `whole` returns, so its buffer may be reused afterwards. */
   readonly copied_max_bytes: number;
@@ -79,7 +79,7 @@ export function exchange(head: Head, framing: BodyFraming, parties: Parties, wir
   return call;
 }
 
-/** One object instead of a dozen closures for each request: those were a tenth of a cached answer's cost. */
+/** A single object instead of a dozen closures for each request: those were a tenth of a cached answer's cost. */
 export class Exchange implements ClientAbort, Upload {
   readonly #head: Head;
   readonly #framing: BodyFraming;
@@ -204,12 +204,12 @@ export class Exchange implements ClientAbort, Upload {
     if (this.#collecting) this.#endBody(NO_ROOM);
   }
 
-  /** Of Upload: nothing is read while the admission is pending. */
+  /** Bytes are not awaited while the admission is pending: nothing is read then. */
   get isAwaited(): boolean {
     return this.#early === null && !this.#arrived;
   }
 
-  /** Of Upload. The connection ends, after the answer. */
+  /** The connection ends, after the answer. */
   onTooSlow(): void {
     this.#isTooSlow = true;
     if (this.#collecting) this.#endBody(TOO_SLOW);

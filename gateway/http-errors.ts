@@ -158,7 +158,7 @@ export function ofFault(fault: Fault, request_id: string, isTimeOver: boolean): 
   }
 }
 
-/** Of a route whose parameters may be longer than a request's head: the HTTP server answers it before any route is found. */
+/** Reply of a route whose parameters may be longer than a request's head: the HTTP server answers it before any route is found. */
 export const HEAD_TOO_LARGE = {
   description: "The request's head is over 16 KB: the address is too long for a query",
 } as const;

@@ -48,7 +48,7 @@ export interface Stream {
   readonly chunks: AsyncIterable<Buffer>;
 }
 
-/** What is known of a request from its head alone: a refusal, or the body's limit and the function that answers. */
+/** Decision on a request from its head alone: a refusal, or the body's limit and the function that answers. */
 export type Admission = Reply | Admitted;
 
 export interface Admitted {

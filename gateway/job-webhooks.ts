@@ -9,7 +9,7 @@ type Given = JobWebhookBody | null | undefined;
 
 /** actors/work/jobs/feature/job-webhooks.ts */
 export interface JobWebhooks {
-  /** What a schema cannot check of the field `webhook`; null: nothing is wrong. */
+  /** A mistake of the field `webhook` that a schema cannot find; null: nothing is wrong. */
   readonly mistakeIn: (webhook: Given) => Mistake | null;
   /** Stores it, before the job begins. Throws Fault. */
   readonly store: (job_id: string, webhook: Given, call: Pick<Call, "caller" | "now_ms">) => Promise<unknown>;

@@ -1,4 +1,4 @@
-/** What a request is told because of its key before its body is read: 401, suspended 403, rate 429, operators only 403. */
+/** Checks of a request's key before its body is read: 401, suspended 403, rate 429, operators only 403. */
 import type { Node } from "../cluster/node-record.ts";
 import {
   type Caller,

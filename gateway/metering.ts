@@ -1,5 +1,5 @@
 /**
- * What a key may use at this gateway, and the rows that tell what it used: quotas are leased (quotas.ts), what is left of a
+ * Allowances of a key at this gateway, and the rows that tell what it used: quotas are leased (quotas.ts), what is left of a
  * spend cap is read from the account, and each billed answer becomes a row of the ledger (ledger.ts).
  */
 import { LRUCache } from "lru-cache";
@@ -22,18 +22,18 @@ import type { Allowances } from "./limits.ts";
 import type { BeginOptions, PendingRequests, SpentBy } from "./pending-requests.ts";
 import type { KeyQuota, KeyQuotas } from "./quotas.ts";
 
-/** One key at this gateway. */
+/** A key at this gateway. */
 export interface KeyMeter {
   readonly grant: Grant;
   /** The key of its Account actor. */
   readonly account: string;
   readonly quota: KeyQuota;
   readonly allowances: Allowances;
-  /** What its rows have in common, by bill. */
+  /** Fields that its rows have in common, by bill. */
   readonly heads: WeakMap<Bill, RowHead>;
-  /** What the customer pays this month for a succeeded request; null: spend is what providers cost. */
+  /** Prices of the customer this month for a succeeded request; null: spend is what providers cost. */
   prices: ReturnType<typeof pricesOf>;
-  /** What the key has spent and reserved of its spend cap this month, in its currency, as the account said last. */
+  /** Spent and reserved of the key's spend cap this month, in its currency, as the account said last. */
   spend_micros: number;
   /** The month of `spend_micros`. */
   month: string;
@@ -50,7 +50,7 @@ export interface Metering {
   open(grant: Grant): Promise<KeyMeter>;
   /** Moves a meter into the month of `now_ms`. */
   turn(meter: KeyMeter, now_ms: number): void;
-  /** What the key has spent and reserved of its cap now. Throws Fault. */
+  /** Reads what the key has spent and reserved of its cap now. Throws Fault. */
   readSpend(meter: KeyMeter): Promise<void>;
   /** Writes an answer from the cache down, soon. Throws Fault when no row can be kept any more. */
   record(meter: KeyMeter, billed: Billed): void;
@@ -62,7 +62,7 @@ export interface Metering {
   reserveCharge(meter: KeyMeter, request_id: string, work: ChargedWork): Promise<ChargeReply>;
   /** Charges, of what was reserved, what the bill says. Resolves when that is done, or after a second; it goes on then. Never throws. */
   settleCharge(meter: KeyMeter, billed: Billed, onSettled: () => void): Promise<void>;
-  /** What the attempts of a request have cost so far, or may have. Throws Fault. */
+  /** Cost of the attempts of a request so far, or what they may have cost. Throws Fault. */
   spentBy: SpentBy;
   /** After `begin`: its row is stored, or it needs none. */
   end(request_id: string): void;

@@ -20,7 +20,7 @@ export interface PendingRow {
   readonly row: LedgerRow;
 }
 
-/** What the attempts of a request have cost, or have reserved where they are not settled. Throws Fault. */
+/** Cost of the attempts of a request, or their reservations where they are not settled. Throws Fault. */
 export type SpentBy = (request_id: string) => Promise<number>;
 
 export interface BeginOptions {
@@ -83,7 +83,7 @@ const REUSED_MS = 60_000;
 const REMOVE_AGAIN_MS = 1_000;
 const MAX_REMOVALS = 10;
 
-/** One document is written at a time; requests that begin meanwhile share the next one. */
+/** Documents are written one at a time; requests that begin meanwhile share the next one. */
 export function pendingRequests(deps: PendingDeps): PendingRequests {
   const { documents, clock, gateway, max_gather_ms = MAX_GATHER_MS } = deps;
   const groups = new Map<string, Group>();

@@ -28,19 +28,19 @@ export interface QuotaClaim {
 /** For requests that no quota limits. */
 export const UNLIMITED: QuotaClaim = { settle: () => {} };
 
-/** One key's quotas at this gateway. */
+/** A key's quotas at this gateway. */
 export interface KeyQuota {
   /** Null: none is left. Waits for the Account actor when this gateway has no unit. Throws Fault. */
   readonly claim: (category: QuotaCategory, now_ms: number) => QuotaClaim | Promise<QuotaClaim | null>;
-  /** What is left of each quota, as far as this gateway knows; null: no quota, or not yet known. */
+  /** The rest of each quota, as far as this gateway knows; null: no quota, or not yet known. */
   readonly remaining: (now_ms: number) => Quotas;
-  /** What the account has neither settled nor reserved, as it was read. */
+  /** Takes the units that the account has neither settled nor reserved, as they were read. */
   readonly learn: (month: string, free: Quotas) => void;
   limits: Quotas;
 }
 
 export interface KeyQuotas {
-  /** The same object for the same account. */
+  /** Answers the same object for the same account. */
   readonly of: (account: string, limits: Quotas) => KeyQuota;
   /** Reports everything and returns every unit. */
   readonly drain: () => Promise<void>;
@@ -77,7 +77,7 @@ interface LeaseOptions {
   readonly onIdle: (lease: Lease) => void;
 }
 
-/** One month of one key at this gateway. */
+/** A month of a key at this gateway. */
 class Lease {
   readonly month: string;
   readonly ends_ms: number;
@@ -98,14 +98,14 @@ class Lease {
   /** Used since the last regular report, and in the second before it, to guess what the next second needs. */
   #recent = NO_COUNTS();
   #before = NO_COUNTS();
-  /** What the account counts as held here: a report may have left before units were given back. */
+  /** Units that the account counts as held here: a report may have left before units were given back. */
   #reserved = NO_COUNTS();
   /** A report that the account has not acknowledged. */
   #unsent: LeaseRequest | null = null;
   #waiting: Waiting[] = [];
   #sending: Promise<void> | null = null;
   #isArmed = false;
-  /** What no holder had, as of the last answer. */
+  /** Units that no holder had, as of the last answer. */
   #elsewhere: Quotas | null = null;
 
   constructor({ deps, account, limits, now_ms, newHolder, isCurrent, onActive, onIdle }: LeaseOptions) {
@@ -150,7 +150,6 @@ class Lease {
     return new Claim(this, category, this.#holder);
   }
 
-  /** What a claim of `holder` was used for. */
   settle(category: QuotaCategory, holder: string, counts: boolean): void {
     // The unit of a forgotten holder counts as used already.
     if (holder !== this.#holder) return;
@@ -292,7 +291,7 @@ const asUnavailable = (problem: unknown): unknown =>
       })
     : problem;
 
-/** One object for each request, without a closure. */
+/** A single object for each request, without a closure. */
 class Claim implements QuotaClaim {
   readonly #lease: Lease;
   readonly #category: QuotaCategory;

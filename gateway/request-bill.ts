@@ -9,7 +9,7 @@ import { type JobKind, UNANSWERED_AS } from "../schemas/jobs.ts";
 import type { Billed, Metering } from "./metering.ts";
 import type { Route } from "./route.ts";
 
-/** What an interrupted request cost is read again while the store is away. */
+/** The cost of an interrupted request is read again while the store is away. */
 const READ_SPEND_AGAIN_MS = 1_000;
 const MAX_SPEND_READS = 120;
 

@@ -18,7 +18,7 @@ interface WithinDeps extends Pick<Serve, "serve"> {
   readonly checkLimits: (context: RequestContext, caller: Caller) => LimitCheck | Promise<LimitCheck>;
 }
 
-/** Those of one call, whose own limit is the first one's, too. */
+/** Requests of one call, whose own limit is the first one's, too. */
 export const requestsWithin =
   ({ find, contextOf, checkLimits, serve }: WithinDeps) =>
   (outer: RequestContext, caller: Caller, limit: string): AskWithin => {

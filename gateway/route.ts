@@ -1,5 +1,5 @@
 /**
- * What a route is: one HTTP operation described as data, and a function from a checked call to an answer. The router, the
+ * A route: one HTTP operation described as data, and a function from a checked call to an answer. The router, the
  * checks, the metric labels and the OpenAPI document are derived from this description. It opens no socket.
  */
 import type { Static, TObject, TSchema } from "typebox";
@@ -110,7 +110,7 @@ export interface ReplyShape {
   readonly schema?: TSchema;
   /** Default application/json, when there is a schema. */
   readonly content_type?: string;
-  /** Of each line where the answer is `application/x-ndjson`, alone or on request. */
+  /** Schema of each line where the answer is `application/x-ndjson`, alone or on request. */
   readonly lines?: TSchema;
   /** Further content types that the client may ask for, each a text. */
   readonly also?: readonly string[];

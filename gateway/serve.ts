@@ -40,7 +40,7 @@ class Work {
   isBegun = false;
   /** The ledger has its row, or stores it as soon as it can. */
   hasRow = false;
-  /** What its customer may be charged is reserved. */
+  /** A charge to its customer is reserved. */
   isCharging = false;
   /** By its price the charge is settled. Null until the work is begun, or has its answer. */
   row: Billed | null = null;
@@ -222,7 +222,7 @@ export function serving({ end, bills, metering, stores, metrics, within }: Serve
     if ("status" in call) return finish(context, call, caller, limit);
     const work = new Work(metering, caller, context.request_id);
     const interrupted = (): Billed => unanswered(context, call, "interrupted");
-    /** Of a caller without spend left: what costs nothing, such as an answer from the cache, it gets all the same. */
+    /** Refusal of a caller without spend left: what costs nothing, such as an answer from the cache, it gets all the same. */
     let overspend: Reply | null = null;
     const beginWork = async (options?: BeginOptions): Promise<void> => {
       if (overspend) throw new Overspent(overspend);

@@ -125,7 +125,7 @@ function resultOption(
   return RESULT_OPTIONS.find((option) => names.includes(option) && isMisspelt(name, option)) ?? null;
 }
 
-/** Of short names most others are near. */
+/** Short names are near most others. */
 const isMisspelt = (name: string, option: string): boolean =>
   editDistance(name, option) <= (option.length > 5 ? 2 : 1);
 

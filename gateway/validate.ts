@@ -9,7 +9,7 @@ import { compiled } from "../cluster/contracts/compiled.ts";
 import { duplicateKey } from "./duplicate-keys.ts";
 import { Test as fitsFormat } from "typebox/format";
 
-/** One mistake: its place, a message and pydantic's name for it. It never repeats the input, which may be long and private. */
+/** A mistake: its place, a message and pydantic's name for it. It never repeats the input, which may be long and private. */
 export interface Mistake {
   readonly loc: readonly (string | number)[];
   readonly msg: string;
@@ -109,7 +109,7 @@ interface Node {
   readonly minLength?: number;
   readonly maxLength?: number;
   readonly pattern?: string;
-  /** What a text that does not fit the pattern should be, for people. */
+  /** Description, for people, of a text that fits the pattern. */
   readonly "x-expected"?: string;
   readonly format?: string;
   readonly minimum?: number;

@@ -1,5 +1,5 @@
 /**
- * What a request is told of names that the API does not know. They are not refused, because newer clients may send what this version
+ * Warnings about names that the API does not know. They are not refused, because newer clients may send what this version
  * does not know: the answer names them, in X-Service-Warning and in `warnings` of its body. Refused are names that change the result
  * under another name, and all of them where the caller asks for that (`Prefer: handling=strict`, RFC 7240).
  */

@@ -136,7 +136,7 @@ const isHandshake = ({ method, headers }: IncomingMessage): boolean =>
 /** The server has no listener for upgrades: it would be given every request that offers one, as Java's clients do, without its body. */
 function openAndClose(req: IncomingMessage): void {
   const { socket } = req;
-  // What the client sends from here on is no HTTP.
+  // Bytes that the client sends from here on are no HTTP.
   socket.removeAllListeners("data");
   socket.once("data", () => socket.end());
   socket.setTimeout(CLOSING_MAX_MS, () => socket.destroy());

@@ -22,7 +22,7 @@ import { STATUS_CODES } from "./node-http.ts";
 const NAME = "uWebSockets.js";
 /** Larger bodies are offered to the socket instead of copied into its buffer. */
 const COPIED_MAX_BYTES = 64 * 1024;
-/** Of an answer of unknown length this much is written at once: what the socket does not take is buffered in full. */
+/** Part of an answer of unknown length that is written at once: what the socket does not take is buffered in full. */
 const WRITTEN_BYTES = 64 * 1024;
 /** Between the last answer and the end of all connections, so that the kernel can send what it has buffered. */
 const LINGER_MS = 250;
@@ -30,7 +30,7 @@ const BROKEN = Buffer.from('{"detail":"Bad Request"}');
 const EMPTY = Buffer.alloc(0);
 const JSON_TYPE = Buffer.from("application/json");
 
-/** What the package's own types leave out: the options beside a host name, and the constants as they are exported. */
+/** Parts that the package's own types leave out: the options beside a host name, and the constants as they are exported. */
 interface Uws {
   readonly App: () => TemplatedApp;
   readonly LIBUS_LISTEN_EXCLUSIVE_PORT: number;
@@ -137,7 +137,7 @@ function statusLine(status: number): Buffer {
   return line;
 }
 
-/** What every build writes alike, whether it takes strings for UTF-8 or for Latin-1. */
+/** Text that every build writes alike, whether it takes strings for UTF-8 or for Latin-1. */
 const ASCII = /^[\t\r\n\x20-\x7e]*$/;
 
 interface Parties extends Pick<ListenOptions, "failed"> {
@@ -193,7 +193,7 @@ function serve(res: HttpResponse, req: HttpRequest, server: Server, parties: Par
   }
 }
 
-/** One object instead of a dozen closures for each request. */
+/** A single object instead of a dozen closures for each request. */
 class UwsWire implements Wire {
   readonly copied_max_bytes = COPIED_MAX_BYTES;
   readonly #res: HttpResponse;
@@ -375,7 +375,7 @@ class UwsWire implements Wire {
 
   #writeUnknownLength(bytes: Buffer): true | Promise<boolean> {
     let at = 0;
-    // What write() refuses it has buffered all the same: small slices, and none while the socket is full.
+    // Bytes that write() refuses are buffered all the same: small slices, and none while the socket is full.
     const attempt = (): boolean => {
       while (at < bytes.length) {
         const slice = bytes.subarray(at, at + WRITTEN_BYTES);

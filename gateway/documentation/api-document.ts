@@ -1,4 +1,4 @@
-/** What the pages of the reference read of an API document (gateway/openapi), which this service makes itself. */
+/** An API document (gateway/openapi), which this service makes itself, as the pages of the reference read it. */
 
 export interface Schema {
   readonly $ref?: string;

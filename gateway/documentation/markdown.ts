@@ -8,7 +8,7 @@ export interface Heading {
   readonly text: string;
 }
 
-/** What stands between a heading and the next one. */
+/** A heading and the text up to the next one. */
 export interface Section extends Heading {
   readonly body: string;
 }
@@ -22,7 +22,7 @@ export interface Rendered {
 /** The languages of samples, with what their tabs are called. */
 const LABELS: Readonly<Record<string, string>> = { sh: "curl", ts: "TypeScript", python: "Python" };
 
-/** The same request in another language. */
+/** A request in one of several languages. */
 export interface Sample {
   readonly label: string;
   readonly lang: string;

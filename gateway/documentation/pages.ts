@@ -10,7 +10,7 @@ import { joined, type SourcePage } from "./source-page.ts";
 
 export interface DocumentationDeps {
   readonly guides: () => readonly Guide[];
-  /** Of clients, then of operators. */
+  /** The document of clients, then that of operators. */
   readonly documents: () => readonly ApiDocument[];
   /** Without a slash at the end. */
   readonly publicUrl: () => string;

@@ -14,11 +14,11 @@ export interface Asked {
   readonly formats: ReadonlySet<string>;
   /** The rules of `extract` that the formats became. */
   readonly rules?: Parameters<typeof attributesOf>[0];
-  /** Of this service, as the client reaches it. */
+  /** Address of this service, as the client reaches it. */
   readonly base: string;
 }
 
-/** Of a fetch as this API has it, which does not say whether `html` or `rawHtml` was meant: both. */
+/** The request of a fetch as this API has it, which does not say whether `html` or `rawHtml` was meant: both. */
 export const askedFor = (fetch: Page, base: string): Asked => ({
   url: String(fetch["url"]),
   formats: new Set([

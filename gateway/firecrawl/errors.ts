@@ -1,4 +1,4 @@
-/** What goes wrong, in the form in which Firecrawl's clients read it: `{success: false, error, code?, details?}`. */
+/** Errors in the form in which Firecrawl's clients read them: `{success: false, error, code?, details?}`. */
 import { meaningOf } from "../../schemas/errors.ts";
 import { json } from "../http-errors.ts";
 import type { Reply } from "../http.ts";
@@ -29,7 +29,7 @@ export class Refused extends Error {
 export const badRequest = (sentence: string): Refused =>
   new Refused({ status: 400, code: "BAD_REQUEST", error: sentence });
 
-/** Of what this service does not do: why, and what to do instead. */
+/** Refusal of what this service does not do: `sentence` says why, and what to do instead. */
 export const notServed = (sentence: string): Refused =>
   new Refused({ status: 400, code: "NOT_SUPPORTED", error: sentence });
 
@@ -45,7 +45,7 @@ export function errorReply({ status, retry_after_s = null, ...content }: TheirEr
 const GOES_ON = { state: "processing_continues", retryAfterSeconds: 10 };
 const TIMEOUT = { status: 408, code: "SCRAPE_TIMEOUT", details: GOES_ON } as const;
 
-/** Of a fetch without a page, by its `error`; the others are SCRAPE_ALL_ENGINES_FAILED. */
+/** Errors of a fetch without a page, by its `error`; the others are SCRAPE_ALL_ENGINES_FAILED. */
 const FAILURES: Readonly<Record<string, Omit<TheirError, "error">>> = {
   invalid_url: { status: 400, code: "BAD_REQUEST" },
   blocked_destination: { status: 403, code: "SCRAPE_SITE_ERROR" },
@@ -96,7 +96,7 @@ export function failureOf(failure: Failure): TheirError {
   return { details: { error: failure.error }, ...row, retry_after_s };
 }
 
-/** What the API refused. Its words name the field; the names become theirs. */
+/** A refusal of the API. Its words name the field; the names become theirs. */
 export function refusalOf({ status, retry_after_s, content }: ApiAnswer): TheirError {
   const { detail } = content ?? {};
   const error: string | undefined = detail?.error ?? content?.error;

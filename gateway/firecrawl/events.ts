@@ -1,11 +1,11 @@
-/** What their webhooks are sent: `{success, type, id, webhookId, data, metadata}`. */
+/** Bodies of their webhooks: `{success, type, id, webhookId, data, metadata}`. */
 import { askedFor, documentOf, hasPage } from "./document.ts";
 import { failureOf } from "./errors.ts";
 
 interface JobEvent {
   readonly type: "crawl" | "batch_scrape";
   readonly job_id: string;
-  /** The same in every attempt. */
+  /** Equal in every attempt. */
   readonly id: string;
   readonly metadata: Readonly<Record<string, string>>;
 }

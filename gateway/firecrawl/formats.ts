@@ -74,7 +74,7 @@ function formatOf(given: unknown): { readonly name: ServedFormat; readonly optio
   throw badRequest(`Bad Request: formats: unknown format ${JSON.stringify(name)}`);
 }
 
-/** What a fetch is asked for so that the page has these forms. */
+/** Fields of a fetch whose page has these forms. */
 export function formatWishes(given: readonly unknown[]): Ours {
   const wanted = given.map(formatOf);
   const names = new Set<string>(wanted.map(({ name }) => name));

@@ -39,7 +39,7 @@ export async function jobOf({ ask, id }: TheirCall, kind: TheirKind, query: obje
 }
 
 /**
- * One page of a job's documents, in the order of its items. It ends before the first item that is not finished, so that a page never
+ * A page of a job's documents, in the order of its items. It ends before the first item that is not finished, so that a page never
  * changes: a client that reads on from `next` gets each document once.
  */
 export async function jobStatus(call: TheirCall, kind: TheirKind): Promise<object> {

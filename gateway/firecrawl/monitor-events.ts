@@ -1,5 +1,5 @@
 /**
- * What webhooks of their monitors are sent: `{success, type, id, webhookId, data, metadata}`, where `id` is that of the check, as docs.firecrawl.dev
+ * Webhook bodies of their monitors: `{success, type, id, webhookId, data, metadata}`, where `id` is that of the check, as docs.firecrawl.dev
  * has `monitor.page` and `monitor.check.completed`. They are sent of checks that found a change.
  */
 import type { FirecrawlMonitorEvent, MonitorChange } from "../../schemas/monitors.ts";
@@ -7,9 +7,9 @@ import { changedSummary } from "./monitors.ts";
 
 interface Changed {
   readonly change: Pick<MonitorChange, "monitor_id" | "url" | "diff">;
-  /** Of the visit. */
+  /** Number of the visit. */
   readonly number: number;
-  /** The same in every attempt. */
+  /** Equal in every attempt. */
   readonly event_id: string;
   readonly metadata: Readonly<Record<string, string>>;
 }

@@ -107,7 +107,7 @@ const SHARED: Options = {
 
 export const MONITOR_OPTIONS: Options = SHARED;
 
-/** Of a change of a monitor. */
+/** Options of a change of a monitor. */
 export const MONITOR_UPDATE: Options = {
   ...SHARED,
   status: option(Type.Enum(["active", "paused"]), "`paused`", (status) => ({ paused: status === "paused" })),

@@ -22,7 +22,7 @@ const MAX_VISITS = 1_000;
 /** The id of a change ends with the number of its visit. */
 const NUMBER_CHARS = 8;
 const NUMBER_BASE = 36;
-/** What a visit found, of one page. */
+/** Their states of a page, by the outcome of a visit. */
 const STATES: Readonly<Record<string, string>> = {
   first: "new",
   unchanged: "same",
@@ -162,7 +162,7 @@ function summaryOf({ outcome }: Pick<Visit, "outcome">): object {
   return outcome === null ? NONE : { ...NONE, totalPages: 1, [STATES[outcome]!]: 1 };
 }
 
-/** Of a check that found a change. */
+/** Summary of a check that found a change. */
 export const changedSummary = (): object => summaryOf({ outcome: "changed" });
 
 function checkOf({ id }: Monitor, visit: Visit) {

@@ -1,4 +1,4 @@
-/** One operation of theirs as a route: its body read, its answer 200, its refusals in their form. */
+/** An operation of theirs as a route: its body read, its answer 200, its refusals in their form. */
 import { Type } from "typebox";
 import { askingWithin } from "../asking-within.ts";
 import type { Head } from "../http.ts";
@@ -15,7 +15,7 @@ export interface TheirCall {
   readonly head: Head;
   readonly request_id: string;
   readonly id: string;
-  /** Of a monitor. */
+  /** Id of a monitor's check. */
   readonly check: string;
   readonly now_ms: number;
   readonly skip: number;
@@ -120,7 +120,7 @@ export function contentIn(answer: ApiAnswer): any {
   throw new Refused(refusalOf(answer));
 }
 
-/** The same of a job: one that does not exist, or is another project's, is not found whatever its id looks like. */
+/** The content of a successful answer about a job. A job that does not exist, or is another project's, is not found whatever its id looks like. Throws Refused. */
 export async function jobContentOf(ask: AskApi, request: ApiRequest): Promise<any> {
   const answer = await ask(request);
   if (answer.status === 404 || answer.status === 422) throw JOB_NOT_FOUND();

@@ -9,7 +9,7 @@ export type Ours = Readonly<Record<string, unknown>>;
 export type Given = Readonly<Record<string, unknown>>;
 
 export interface Option {
-  /** What it does here, as `docs/api/firecrawl.md` has it. */
+  /** Effect of the option here, as `docs/api/firecrawl.md` has it. */
   readonly does: string;
   readonly read: (value: unknown) => ReadResult<any>;
   /** Throws Refused. */
@@ -26,7 +26,7 @@ export function option<S extends TSchema>(
   return { does, take, read: (value) => read("body", value) };
 }
 
-/** What this service does not do. Their clients send many options with the value that wishes nothing: it is taken. */
+/** An option that this service does not serve. Their clients send many options with the value that wishes nothing: it is taken. */
 export const refused = (
   sentence: string,
   wishesNothing: (value: unknown) => boolean = (value) => value === false,

@@ -1,8 +1,8 @@
-/** What a key may still do, in credits (one for each page that is fetched) and in work at once. */
+/** Allowances of a key, in credits (one for each page that is fetched) and in work at once. */
 import { withQuery } from "../mcp/api.ts";
 import { contentOf, type TheirCall } from "./operation.ts";
 
-/** Of a key without a quota: their clients want a number. */
+/** Credits of a key without a quota: their clients want a number. */
 const UNLIMITED = 1_000_000_000;
 const MAX_JOBS = 100;
 

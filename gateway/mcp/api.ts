@@ -1,6 +1,6 @@
 /** The API as the tools ask it: over the gateway's own routes for `/mcp`, over HTTP for `trawl mcp`. */
 
-/** One request. `path` has its query. */
+/** A request to the API. `path` has its query. */
 export interface ApiRequest {
   readonly method: "GET" | "POST" | "PATCH" | "DELETE";
   readonly path: string;

@@ -36,7 +36,7 @@ export function cut(text: string, offset: number, max_tokens: number): Cut {
     const at = window.lastIndexOf(separator);
     if (at >= window.length / 2) return { part: window.slice(0, at), next: offset + at + separator.length };
   }
-  // One character at least, so that reading on comes to an end.
+  // At least one character, so that reading on comes to an end.
   if (window === "") {
     const first = String.fromCodePoint(text.codePointAt(offset)!);
     return { part: first, next: offset + first.length };

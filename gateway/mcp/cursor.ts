@@ -12,7 +12,7 @@ const Place = Type.Object({
   args: Type.Record(Type.String(), Type.Unknown()),
   /** In UTF-16 units of the whole text. */
   offset: Type.Integer({ minimum: 0 }),
-  /** Of the whole text. */
+  /** Digest of the whole text. */
   digest: Type.String({ maxLength: 16 }),
 });
 export type Place = Static<typeof Place>;

@@ -1,4 +1,4 @@
-/** What a client can attach by address: a page, a job, and what the key has left. */
+/** Resources that a client can attach by address: a page, a job, and what the key has left. */
 import { contentOf } from "./tool-errors.ts";
 import { ToolError } from "./tool.ts";
 import { callTool } from "./tools.ts";

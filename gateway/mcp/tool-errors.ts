@@ -4,7 +4,7 @@ import type { Mistake } from "../validate.ts";
 import { ToolError } from "./tool.ts";
 import { capital, meaningOf } from "../../schemas/errors.ts";
 
-/** What to try after an error of an answer. */
+/** Advice to the model after an error of an answer, by its code. */
 const ADVICE: Readonly<Record<string, string>> = {
   invalid_url: "Give an absolute http(s) address",
   blocked_destination: "Give a public address",
@@ -46,13 +46,13 @@ function failed(code: string, { content }: ApiAnswer): ToolError {
 export const mistakesText = (mistakes: readonly Pick<Mistake, "loc" | "msg">[]): string =>
   mistakes.map(({ loc, msg }) => `${loc.slice(1).join(".")}: ${msg}`).join("; ");
 
-/** What a refusal says of itself: mistakes with their fields, a sentence, or its code. Undefined: nothing. */
+/** Text of a refusal: its mistakes with their fields, a sentence, or its code. Undefined: none. */
 export function refusalText(detail: any): string | undefined {
   if (Array.isArray(detail)) return mistakesText(detail);
   return typeof detail === "string" ? detail : (detail?.message ?? detail?.hint ?? detail?.error);
 }
 
-/** What the API refused. Its own words say which field is wrong. */
+/** A refusal of the API. Its own words say which field is wrong. */
 export function refused({ status, retry_after_s, content }: ApiAnswer): ToolError {
   const { detail } = content ?? {};
   const text = refusalText(detail);

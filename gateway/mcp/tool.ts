@@ -1,4 +1,4 @@
-/** What a tool is: its description and schema for the model, and a function that asks the API and tells the answer in Markdown. */
+/** A tool: its description and schema for the model, and a function that asks the API and tells the answer in Markdown. */
 import type { Static, TObject } from "typebox";
 import type { AskApi } from "./api.ts";
 
@@ -17,7 +17,7 @@ export interface ToolContext {
 export interface ToolText {
   /** Stands above each part: where the text is from, and when. */
   readonly head?: string;
-  /** What is cut, and must be the same when the tool is asked again for the next part. */
+  /** Text that is cut; it must be the same when the tool is asked again for the next part. */
   readonly markdown: string;
   /** Small facts for programs; never the text again, which many clients would show to the model twice. */
   readonly facts: Readonly<Record<string, unknown>>;

@@ -165,7 +165,7 @@ function filled(call: string, fields: Fields, language: Language): string {
 const snakeCase = (call: string): string =>
   call.replace(/(?<=[a-z])[A-Z]/g, (capital) => `_${capital.toLowerCase()}`);
 
-/** Of an operation that the clients do not have: null. */
+/** Null: the clients do not have the operation. */
 export function clientSamples(
   operation_id: string,
   url: string,

@@ -1,4 +1,4 @@
-/** What every route can answer besides its own replies, and the header fields of answers. */
+/** Replies that every route can give besides its own, and the header fields of answers. */
 import type { ReplyShape, Route } from "../route.ts";
 import { Detail, HEADERS, Internal, Limited, refused, TimedOut, Validation } from "./gateway-reference.ts";
 

@@ -17,7 +17,7 @@ export interface About {
   readonly public_url: string;
   /** Whose operations it has. */
   readonly audience: Audience;
-  /** What the slices add. */
+  /** Additions of the slices. */
   readonly references: readonly ApiReference[];
 }
 

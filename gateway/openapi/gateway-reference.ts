@@ -1,4 +1,4 @@
-/** What the gateway itself adds to the OpenAPI document: its errors, header fields and tags, and fields that have one meaning everywhere. */
+/** Additions of the gateway itself to the OpenAPI document: its errors, header fields and tags, and fields that have one meaning everywhere. */
 import { type TSchema, Type } from "typebox";
 import { LogLevelChange, LogLevelChanged, NodeReports } from "../../schemas/operator.ts";
 import { Health, NodeMemory, Ready } from "../routes/status.ts";

@@ -1,11 +1,11 @@
 /**
- * What a slice adds to the OpenAPI document beside its routes: names of schemas, sentences and examples for their fields, tags. Parts
+ * Additions of a slice to the OpenAPI document beside its routes: names of schemas, sentences and examples for their fields, tags. Parts
  * are merged in the order of the slices.
  */
 import type { TSchema } from "typebox";
 
 /**
- * What the API reference says of a field: a sentence, with an example where none follows from the schema (`exampleOf` in schemas.ts).
+ * A field in the API reference: a sentence, with an example where none follows from the schema (`exampleOf` in schemas.ts).
  * A null sentence: the schema has it.
  */
 export type FieldDoc = string | readonly [description: string | null, example: unknown];

@@ -54,7 +54,7 @@ export function schemaWriter({
   const nameOf = new Map<object, string>();
   const nameByShape = new Map<string, string>();
   const components = new Map<string, Node>();
-  /** What was written under a name, to notice two shapes under one. */
+  /** The shape that was written under each name, to notice two under one. */
   const shapes = new Map<string, string>();
   for (const [name, schema] of Object.entries(schemas)) {
     nameOf.set(schema, name);
@@ -164,7 +164,7 @@ export function schemaWriter({
     return parts.some((part) => part !== undefined && refersToObject(part));
   }
 
-  /** Of a schema that only some values fit. */
+  /** Example of a schema that only some values fit. */
   function closedExample(node: Node): unknown {
     const component = componentOf(node);
     if (component) return component.examples?.[0] ?? closedExample(component);
@@ -199,7 +199,7 @@ const titleOf = (source: Node): string | undefined =>
     ? source["title"]
     : undefined;
 
-/** What a field says of itself; undefined where it is only a schema. */
+/** The field's own sentence and example; undefined where it is only a schema. */
 function docOf(schema: TSchema): FieldDoc | undefined {
   if (baseOf(schema) === schema) return undefined;
   const { description = null, examples: [example] = [] } = schema as Node;
@@ -213,7 +213,7 @@ const isRecord = ({ type, properties }: Node): boolean =>
 export const pascal = (name: string): string =>
   name.replace(/(^|[_-])([a-z0-9])/gi, (_, __, letter: string) => letter.toUpperCase());
 
-/** What a nullable field is when it is not null. */
+/** The schema of a nullable field when it is not null. */
 const valueBranch = ({ anyOf = [] }: Node): Node => anyOf.find(({ type }) => type !== "null") ?? {};
 
 const sentenceOf = (doc: FieldDoc | undefined): string | undefined =>

@@ -1,4 +1,4 @@
-/** What the service gave up, for operators: /v1/ops/dead-letters. Not a part of the public API. */
+/** Messages that the service gave up, for operators: /v1/ops/dead-letters. Not a part of the public API. */
 import { Type } from "typebox";
 import {
   type DeadLetter,

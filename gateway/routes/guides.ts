@@ -9,7 +9,7 @@ export interface Guide {
 }
 
 export interface GuideRoutesDeps {
-  /** Those of clients first, in the order in which they are read. */
+  /** Guides for clients first, in the order in which they are read. */
   readonly guides: () => readonly Guide[];
   /** Without a slash at the end. */
   readonly publicUrl: () => string;

@@ -11,7 +11,7 @@ import { LogLevelChange, LogLevelChanged, NodeReports } from "../../schemas/oper
 export interface OperatorRoutesDeps {
   /** The reports of all nodes; of a single process its own. Throws Fault. */
   readonly reports: () => Promise<readonly NodeReport[]>;
-  /** Of the cluster; 0: a single process. */
+  /** Partitions of the cluster; 0: a single process. */
   readonly partitions: number;
   /** Answers the names of the nodes that set it. Throws Fault. */
   readonly setLogLevel: (level: LogLevel) => Promise<readonly string[]>;

@@ -20,11 +20,11 @@ export interface StatusRoutesDeps {
   readonly clock: Clock;
   /** Default: there is no cluster whose clock this node's could differ from. */
   readonly clock_skew_ms?: () => number | null;
-  /** What an operator should change although everything works. Default: nothing. */
+  /** Changes that an operator should make although everything works. Default: none. */
   readonly warnings?: () => readonly string[];
   /** The memory for bodies. Default: it is not shown. */
   readonly memory?: Pick<ByteBudget, "figures">;
-  /** What /metrics answers; left out, there is no such page. */
+  /** The answer of /metrics; left out, there is no such page. */
   readonly metrics?: MetricsPage;
   /** Default: `allowed`. */
   readonly metrics_readers?: MetricsReaders;

@@ -34,7 +34,7 @@ const resolveCompany = tool({
   },
 });
 
-/** What a record says of the company itself; the rest is about the record. */
+/** Fields of a record about the company itself; the rest is about the record. */
 const CORE = [
   "names",
   "status",

@@ -7,7 +7,7 @@ import { type Tool, tool } from "../tool.ts";
 
 /** An answer must come before the client gives up, which the official one does after 60 s. */
 const TIMEOUT_S = 40;
-/** Of an answer that is read on: as old as the cache keeps pages. */
+/** Age limit of a cached page whose answer is read on: as old as the cache keeps pages. */
 const CONTINUED_TTL_S = 86_400;
 const MAP_LIMIT = 200;
 
