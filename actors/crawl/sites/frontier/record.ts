@@ -49,7 +49,6 @@ export interface CrawlRecord {
   readonly fetch: Readonly<Record<string, unknown>>;
   /** The earlier crawl that its pages are compared with. */
   readonly since_job?: string;
-  /** It has one. */
 }
 
 export const NEW_RECORD: FrontierRecord = {
