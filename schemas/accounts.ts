@@ -75,13 +75,13 @@ export const Customer = Type.Object({
   /** External customers never see what a provider cost. */
   external: Type.Boolean(),
   currency: Currency,
-  /** What all its projects together may spend in a month; null: no limit. */
+  /** The most that all projects of the customer together may spend in a month; null: no limit. */
   budget_micros: Nullable(Micros),
-  /** What it pays for a succeeded request, by billing category, from a month on; ascending. Absent: no prices. */
+  /** Prices of a succeeded request, by billing category, from a month on; ascending. Absent: no prices. */
   prices: Type.Optional(
     Type.Array(Type.Object({ from: Month, per_request: Type.Record(Type.String(), Micros) })),
   ),
-  /** What its invoices name as the buyer. Absent: its name. */
+  /** The buyer that the customer's invoices name. Absent: the customer's name. */
   billing: Type.Optional(
     Type.Object({
       name: Type.String(),
@@ -102,7 +102,7 @@ export const Project = Type.Object({
   user_agents: Type.Array(Type.String()),
   /** Private networks (CIDRs) that its requests may reach beside what the service allows to it. Absent: none. */
   networks: Type.Optional(Type.Array(Type.String())),
-  /** What the project may spend on premium routes in a month; null: no limit. */
+  /** The most that the project may spend on premium routes in a month; null: no limit. */
   budget_micros: Nullable(Micros),
   /** Exchanges are kept of its fetches that do not say `archive`. Absent: they are not. */
   archive: Type.Optional(Type.Literal(true)),
@@ -166,7 +166,7 @@ export interface Grant {
   readonly per_usd_micros: number;
 }
 
-/** What was used of one billing category, with money in millionths. */
+/** Use of one billing category, with money in millionths. */
 export const Usage = Type.Object({
   requests: Type.Integer(),
   succeeded: Type.Integer(),
@@ -198,7 +198,7 @@ export interface Bill {
   /** Whether the page came by a premium route. */
   readonly paid: boolean;
   readonly cost_micros: number;
-  /** What the ledger says beside it. */
+  /** Fields of the ledger row beside the bill. */
   readonly detail?: {
     readonly status: number | null;
     readonly error: string | null;
@@ -253,7 +253,7 @@ export const Crossing = Type.Object({
   month: Month,
   used: Type.Integer(),
   limit: Type.Integer(),
-  /** Of spend; `charge`: money is in the customer's currency. Absent: provider_cost. */
+  /** Basis of a threshold of spend; `charge`: money is in the customer's currency. Absent: provider_cost. */
   basis: Type.Optional(SpendBasis),
 });
 export type Crossing = Static<typeof Crossing>;
@@ -262,7 +262,7 @@ export type Crossing = Static<typeof Crossing>;
 const Counts = Type.Object({ search: Type.Integer(), fetch: Type.Integer() });
 export type Counts = Static<typeof Counts>;
 
-/** What a holder of a key's monthly quota used, keeps and needs. A holder is a gateway or a job. */
+/** Report of a holder on a key's monthly quota: what it used, keeps and needs. A holder is a gateway or a job. */
 export const LeaseRequest = Type.Object({
   /** Unlike every other and every earlier one. */
   holder: Type.String(),
@@ -294,7 +294,7 @@ export const LeaseReply = Type.Object({
 });
 export type LeaseReply = Static<typeof LeaseReply>;
 
-/** What is used of an account's allowances in a month: settled, and reserved by work that runs. */
+/** Use of an account's allowances in a month: settled, and reserved by work that runs. */
 export const AllowanceUse = Type.Object({
   settled: Type.Object({ search: Type.Integer(), fetch: Type.Integer(), spend_micros: Micros }),
   reserved: Type.Object({ search: Type.Integer(), fetch: Type.Integer(), spend_micros: Micros }),
@@ -317,7 +317,7 @@ export const ReserveRequest = Type.Object({
   id: Type.String(),
   /** The most the attempt can cost. */
   micros: Micros,
-  /** What the account may spend in the month; null: no limit. */
+  /** The most that the account may spend in the month; null: no limit. */
   limit_micros: Nullable(Micros),
   /** `charge`: all amounts are in the customer's currency. Default: provider_cost. */
   basis: Type.Optional(SpendBasis),
@@ -332,7 +332,7 @@ export const ReserveReply = Type.Union([
 export type ReserveReply = Static<typeof ReserveReply>;
 
 /**
- * What the attempt cost, at most what was reserved. Settles exactly once, however often it is sent. With a holder: nothing is
+ * Cost of the attempt, at most what was reserved. Settles exactly once, however often it is sent. With a holder: nothing is
  * settled that another try has reserved since.
  */
 export const SettleRequest = Type.Object({
@@ -348,24 +348,24 @@ export const SettleRequest = Type.Object({
 export const accountKey = (customer: string, project?: string, prefix?: string): string =>
   [customer, project, prefix].filter((name) => name !== undefined).join(" ");
 
-/** One actor for each customer, project and API key. */
+/** The Account actor: one for each customer, project and API key. */
 export const Account = contract(
   "account",
   {
-    /** Of a project. Grants requests of a one-second window, by what is limited ("project" or a key's prefix). */
+    /** Grants requests of a one-second window, by what is limited ("project" or a key's prefix). Only for projects. */
     allotRates: ask(
       Type.Object({ window: Type.Integer(), requests: Type.Record(Type.String(), RateRequest) }),
       Type.Record(Type.String(), Type.Object({ granted: Type.Integer(), remaining: Type.Integer() })),
     ),
-    /** Of an API key. Counts what a holder used of the monthly quotas, exactly once, and grants further units. */
+    /** Counts what a holder used of the monthly quotas, exactly once, and grants further units. Only for API keys. */
     lease: ask(LeaseRequest, LeaseReply),
-    /** Of any account. */
+    /** For any account. */
     reserve: ask(ReserveRequest, ReserveReply),
-    /** Of any account. */
+    /** For any account. */
     settle: ask(SettleRequest, Type.Object({ spent_micros: Micros })),
-    /** Of any account. Settles with nothing what is reserved under ids that begin so. */
+    /** Settles with nothing what is reserved under ids that begin so. For any account. */
     release: ask(Type.Object({ prefix: Type.String({ minLength: 1 }) }), Type.Null()),
-    /** Of any account. */
+    /** For any account. */
     allowances: ask(Type.Object({ month: Month, basis: Type.Optional(SpendBasis) }), AllowanceUse),
   },
   {
@@ -470,7 +470,7 @@ export const AccountKey = Component("AccountKey", {
 /** A week: for programs that get their new key by hand. */
 const MAX_GRACE_S = 604_800;
 
-/** What an account admin may set of a key. Left out: as it is, or for a new key no limit. */
+/** Limits that an account admin may set of a key. Left out: as it is, or for a new key no limit. */
 const KEY_LIMITS = {
   label: Type.Optional(
     Field(
@@ -568,7 +568,7 @@ export const KeyRotation = Component("KeyRotation", {
   expires_at: KEY_LIMITS.expires_at,
 });
 
-/** What was done to a key over HTTP, and by which. */
+/** Change of a key over HTTP, and the key that asked for it. */
 export const KeyEvent = Component("KeyEvent", {
   at: Field(Timestamp, "When it was done"),
   action: Field(Type.Enum(["created", "changed", "rotated", "revoked"]), "What was done"),
@@ -611,7 +611,7 @@ export const Quota = Component("Quota", {
   period: Field(Month, "The month, UTC", "2026-11"),
   resets_at: Field(Timestamp, "When the month ends"),
   as_of: Field(Timestamp, "When this was answered"),
-  /** What was written before this moment is in `used`; null: unknown, because the ledger cannot be added up at present. */
+  /** Rows that were written before this moment are in `used`; null: unknown, because the ledger cannot be added up at present. */
   usage_refreshed_at: Field(
     Nullable(Timestamp),
     "Requests whose rows were stored before this moment are in `used`; null: unknown, usage cannot be added up at present",
@@ -654,7 +654,7 @@ const ONE_USD_MICROS = 1_000_000n;
 export const fromUsd = (usd_micros: number, per_usd_micros: number): number =>
   Number((BigInt(usd_micros) * BigInt(per_usd_micros) + ONE_USD_MICROS / 2n) / ONE_USD_MICROS);
 
-/** The same, rounded up: what is left of a limit is never shown too high. */
+/** Converts as `fromUsd`, rounded up: what is left of a limit is never shown too high. */
 export const fromUsdUp = (usd_micros: number, per_usd_micros: number): number =>
   Number((BigInt(usd_micros) * BigInt(per_usd_micros) + ONE_USD_MICROS - 1n) / ONE_USD_MICROS);
 

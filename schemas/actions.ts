@@ -20,7 +20,7 @@ export const ACTION_TYPES = [
 export type ActionType = (typeof ACTION_TYPES)[number];
 
 export const MAX_ACTIONS = 50;
-/** Of all steps of a page. */
+/** All steps of a page together. */
 export const MAX_ACTIONS_MS = 60_000;
 const MAX_STEP_MS = 30_000;
 export const MAX_SCROLLS = 100;
@@ -35,7 +35,7 @@ export const MAX_ACTION_FILES_BYTES = 32 * 2 ** 20;
 const optional = <S extends Parameters<typeof Field>[0]>(schema: S, sentence: string, example?: unknown) =>
   Type.Optional(Field(schema, sentence, example));
 
-/** One step. Which fields it has, its type says. */
+/** A step of a page; its type says which fields it has. */
 export const Action = Component("Action", {
   type: Field(
     Type.Enum([...ACTION_TYPES]),
@@ -101,7 +101,7 @@ export const ACTION_FIELDS = {
   ),
 };
 
-/** What a step has besides `type`, `timeout_ms` and `optional`. */
+/** Fields of a step besides `type`, `timeout_ms` and `optional`. */
 interface StepFields {
   readonly needs?: readonly (keyof Action)[];
   readonly may?: readonly (keyof Action)[];
@@ -158,7 +158,7 @@ const pictureFields = {
 };
 const pdfFields = { sha256: Sha256, bytes: Field(Type.Integer(), "Its size", 48_211) };
 
-/** What the page showed when a step failed. */
+/** The page as it was when a step failed. */
 export const FailedPage = Component("FailedPage", {
   title: Field(Type.String(), "Its title", "Log in"),
   text: Field(Type.String(), "Its first 2,000 characters as they are shown", "Wrong password"),
@@ -192,7 +192,6 @@ const outcomeFields = {
   page: Type.Optional(Field(FailedPage, "Of a step that failed")),
 };
 
-/** What came of a step, as it is stored. */
 export const StoredOutcome = Type.Object({
   ...outcomeFields,
   screenshot: Type.Optional(Type.Object(pictureFields)),
@@ -201,7 +200,7 @@ export const StoredOutcome = Type.Object({
 export type StoredOutcome = Static<typeof StoredOutcome>;
 
 const body_url = Field(Type.String(), "Where it is downloaded, for 30 days", "/v1/bodies/2c26b46b68ffc68f…");
-/** What came of a step. Steps after one that failed are not taken, and not listed. */
+/** Outcome of a step. Steps after one that failed are not taken, and not listed. */
 export const ActionOutcome = Component("ActionOutcome", {
   ...outcomeFields,
   screenshot: Type.Optional(
@@ -214,7 +213,7 @@ export const ActionOutcome = Component("ActionOutcome", {
 });
 export type ActionOutcome = Static<typeof ActionOutcome>;
 
-/** What a record of a page has of its steps: their outcomes as JSON in the body store, and their pictures and PDFs. */
+/** Steps in the record of a page: their outcomes as JSON in the body store, and their pictures and PDFs. */
 export const StoredActions = Type.Object({
   outcomes_sha256: Sha256,
   files: Type.Array(Type.Object({ sha256: Sha256, content_type: Type.String() })),

@@ -97,7 +97,7 @@ export const AlertHookCreated = Component("AlertHookCreated", {
   ),
 });
 
-/** What a webhook is sent. */
+/** Body of a delivery to a webhook. */
 export const UsageThresholdEvent = Component("UsageThresholdEvent", {
   id: Field(Type.String(), "The id of the crossing, the same in every attempt", "evt_0123456789abcdef"),
   type: Field(Type.Literal("usage.threshold"), "The kind of event"),
@@ -118,7 +118,7 @@ export const UsageThresholdEvent = Component("UsageThresholdEvent", {
 });
 export type UsageThresholdEvent = Static<typeof UsageThresholdEvent>;
 
-/** What a webhook of scope status is sent: of each update of an incident or a window, and when a window begins or ends. */
+/** Body of a delivery to a webhook of scope status: for each update of an incident or a window, and when a window begins or ends. */
 export const StatusNoticeEvent = Component("StatusNoticeEvent", {
   id: Field(Type.String(), "The id of the event, the same in every attempt", "evt_0123456789abcdef"),
   type: Field(Type.Enum(["status.incident", "status.maintenance"]), "The kind of event"),
@@ -130,11 +130,11 @@ export type StatusNoticeEvent = Static<typeof StatusNoticeEvent>;
 
 /** An incident or a window as it is now, for webhooks. */
 export interface StatusNotice extends Pick<StatusNoticeEvent, "type" | "incident" | "maintenance"> {
-  /** Of this state of it: equal for equal states. */
+  /** Names this state of the incident or window: equal for equal states. */
   readonly state: string;
   /** When it came to this state: webhooks that are younger are not told. */
   readonly since_ms: number;
 }
 
-/** One for each customer: makes the deliveries that are stored for its webhooks. */
+/** The actor of each customer that makes the deliveries stored for the customer's webhooks. */
 export const UsageAlerts = deliveryContract("usage_alerts");

@@ -19,7 +19,7 @@ const KeptBody = Type.Union([
 export const TRUNCATIONS = ["length", "time", "disconnect", "unspecified"] as const;
 export type Truncation = (typeof TRUNCATIONS)[number];
 
-/** One request and its response. */
+/** A request and its response. */
 export const KeptExchange = Type.Object({
   url: Type.String(),
   /** When the request was sent. */
@@ -58,7 +58,6 @@ export const KeptExchange = Type.Object({
 });
 export type KeptExchange = Static<typeof KeptExchange>;
 
-/** What is kept of one fetch. */
 export interface ArchivedFetch {
   readonly version: 1;
   /** The address that was asked for. */
@@ -72,9 +71,9 @@ export interface ArchivedFetch {
 
 /** How a page's record names it. */
 export const ArchiveRef = Type.Object({
-  /** Of the ArchivedFetch. */
+  /** Digest of the ArchivedFetch. */
   sha256: Sha256,
-  /** Of the bodies in it. */
+  /** Digests of the bodies in it. */
   bodies: Type.Array(Sha256),
 });
 export type ArchiveRef = Static<typeof ArchiveRef>;

@@ -8,7 +8,7 @@ import {
   Type,
 } from "typebox";
 
-/** What may be null. The sentence and the example of a field are those of the field that may be null. */
+/** A schema with null allowed. The sentence and the example of a field are those of the field that may be null. */
 export const Nullable = <S extends TSchema>(schema: S) =>
   baseOf(schema) === schema
     ? Type.Union([schema, Type.Null()])
@@ -119,7 +119,7 @@ export function emptyOf<P extends TProperties>(object: TObject<P>): Static<TObje
 export const Words = (title: string, words: readonly string[]) =>
   Type.Unsafe<string>({ type: "string", enum: [...words], title });
 
-/** Of an answer. Every JSON object that answers a request has it where there is something to tell. */
+/** Every JSON object that answers a request has this field where there is something to tell. */
 export const Warnings = Type.Optional(
   Field(
     Type.Array(Type.String()),
@@ -143,6 +143,6 @@ export const NullableCode = (words: TSchema, patterns: readonly string[] = []) =
     anyOf: [words, ...patterns.map((pattern) => ({ type: "string", pattern })), { type: "null" }],
   });
 
-/** One of several objects, told apart by a property that has another word in each of them. */
+/** A union of objects, told apart by a property that has another word in each of them. */
 export const OneOf = (title: string, property: string, members: readonly TObject[]) =>
   Type.Unsafe<object>({ title, oneOf: members, discriminator: { propertyName: property } });

@@ -29,7 +29,7 @@ export const FIELD_GROUPS = [
 const FieldGroup = Type.Enum(FIELD_GROUPS);
 export type FieldGroup = (typeof FIELD_GROUPS)[number];
 
-/** What a watch's url is sent. */
+/** Body of a delivery to the url of a watch. */
 export const CompanyChangedEvent = Component("CompanyChangedEvent", {
   id: Field(
     Type.String({ pattern: "^evt_" }),
@@ -54,7 +54,7 @@ export const CompanyChangedEvent = Component("CompanyChangedEvent", {
 });
 export type CompanyChangedEvent = Static<typeof CompanyChangedEvent>;
 
-/** What became of one group of one source in a refresh. */
+/** Result of a refresh for one group of one source. */
 export const CompanyRefresh = Type.Object({
   source: Type.String(),
   group: FieldGroup,
@@ -68,7 +68,7 @@ export type CompanyRefresh = Static<typeof CompanyRefresh>;
 const Payer = Type.Object({
   /** The prefix of a key. */
   key: Type.String(),
-  /** Of the request or batch item; what it spends is recorded under it. */
+  /** Id of the request or batch item; what it spends is recorded under it. */
   request_id: Type.String(),
 });
 
@@ -97,7 +97,7 @@ export const RefreshAnswer = Type.Object({
   /** The company to read. */
   company_id: Type.String(),
   refresh: Type.Array(CompanyRefresh),
-  /** What the refresh has cost this caller; absent: nothing. */
+  /** Cost of the refresh for this caller; absent: nothing. */
   cost_micros: Type.Optional(Type.Integer()),
 });
 export type RefreshAnswer = Static<typeof RefreshAnswer>;
@@ -109,7 +109,7 @@ const MergeOrder = Type.Object({
   shared: Type.String(),
 });
 
-/** One company, for any number of callers; its key is the company's id. All writes of a company are made by its actor. */
+/** The Company actor, for any number of callers; its key is the company's id. All writes of a company are made by its actor. */
 export const Company = contract(
   "company",
   {
@@ -141,7 +141,7 @@ export const SourceCheck = Component("CompanySourceCheck", {
 });
 export type SourceCheck = Static<typeof SourceCheck>;
 
-/** One source; its key is the source's name. It asks the source for its canaries while the source is used. */
+/** The actor of a source; its key is the source's name. It asks the source for its canaries while the source is used. */
 export const CompanySource = contract(
   "company_source",
   {
@@ -164,7 +164,6 @@ export const CompanyFeed = contract(
 /** Delivers the changes of the companies of one watch; its key is the watch's id. */
 export const CompanyWatch = deliveryContract("company_watch");
 
-/** What an operator imports. */
 export const ImportOrder = Type.Object({
   kind: Type.String(),
   /** Where the file is on every node. */

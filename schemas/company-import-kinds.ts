@@ -3,7 +3,7 @@
 export interface ImportKindNames {
   /** The source on the command line. */
   readonly command: string;
-  /** Of several kinds with one name on the command line: those of this file's name. Default: any file. */
+  /** Names of this kind's files, where several kinds have one name on the command line. Default: any file. */
   readonly file?: RegExp;
   /** A row is a company; others are about companies. */
   readonly is_company?: true;

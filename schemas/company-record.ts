@@ -6,7 +6,7 @@ import type { TSchema } from "typebox";
 import companyV1 from "./company-v1.schema.json" with { type: "json" };
 import { IDENTIFIER_SCHEMES } from "./identifier-schemes.ts";
 
-/** What GET /v1/schemas/company answers. */
+/** The answer of GET /v1/schemas/company. */
 export const COMPANY_JSON_SCHEMA = { ...companyV1, "x-identifier-schemes": IDENTIFIER_SCHEMES };
 
 export const COMPANY_STATUSES: readonly string[] = companyV1.properties.status.enum;

@@ -1,5 +1,5 @@
 /**
- * What of a page counts as content, and what is read from it on request. None of it changes the request to the site: a page is read
+ * The part of a page that counts as content, and what is read from it on request. None of it changes the request to the site: a page is read
  * anew from its stored body with other wishes.
  */
 import { type Static, Type } from "typebox";
@@ -47,7 +47,7 @@ export const CONTENT_FIELDS = {
 
 const ContentBody = Type.Object(CONTENT_FIELDS);
 
-/** What is read of a page's elements beside its content. */
+/** Data that is read of a page's elements beside its content. */
 export const DATA_FORMATS = ["structured", "tables", "comments"] as const;
 export const isDataFormat = (format: string): boolean => (DATA_FORMATS as readonly string[]).includes(format);
 const DataChoice = Type.Object({

@@ -18,7 +18,7 @@ const WebAddress = Patterned("^[Hh][Tt][Tt][Pp][Ss]?://[^\\s]+$", "Input should 
 const Patterns = Type.Array(Type.String({ minLength: 1, maxLength: 512 }), { maxItems: MAX_PATTERNS });
 
 const { url: _, project_ref: __, method: ___, body: ____, ...fetchOptions } = FetchBody.properties;
-/** What a crawl may say of how its pages are fetched: with GET, each once. */
+/** Fetch options that a crawl may set for its pages: each is fetched once, with GET. */
 export const CrawlFetch = Component("CrawlFetch", fetchOptions);
 
 export const CrawlBody = Component("CrawlBody", {
@@ -147,7 +147,7 @@ export const DuplicateField = Field(
   "Only of a page that repeats one which the crawl fetched before: that page",
 );
 
-/** What has become of a page since an earlier crawl, as its own fetch says. */
+/** Change of a page since an earlier crawl, as its own fetch says. */
 export const CHANGES = ["new", "changed", "unchanged"] as const;
 /** `gone`: of a page of the earlier crawl, told by the later one as a whole. */
 export const URL_CHANGES = [...CHANGES, "gone"] as const;
@@ -212,17 +212,17 @@ export const CrawlUrlPage = Component("CrawlUrlPage", {
   next_cursor: Field(Nullable(Type.Integer()), "The `from` of the next page; null: there is none", 100),
 });
 
-/** What tells whether a page was fetched before: under another address, or by an earlier crawl. */
+/** Evidence whether a page was fetched before: under another address, or by an earlier crawl. */
 const SeenPage = Type.Object({
-  /** Of the SHA-256 of its body, the first 32 digits. */
+  /** The first 32 digits of the SHA-256 of its body. */
   body: Type.String(),
-  /** Of the SHA-256 of its text, or of its body where it has none, the first 32 digits. */
+  /** The first 32 digits of the SHA-256 of its text, or of its body where it has none. */
   content: Type.String(),
   /** Since the crawl that was named. Absent: none was, or it is not stored any more. */
   change: Type.Optional(Type.Enum([...CHANGES])),
   /** The address that it names as its own, in the scope of the crawl. Absent: that at which it is. */
   canonical: Type.Optional(Type.String()),
-  /** Of its text (actors/reading/content/text-sketch.ts). Absent: the text is too short. */
+  /** Sketch of its text (actors/reading/content/text-sketch.ts). Absent: the text is too short. */
   sketch: Type.Optional(Type.String()),
 });
 export type SeenPage = Static<typeof SeenPage>;
@@ -243,9 +243,9 @@ export const AddressRow = Type.Object({
   sitemap: Type.Optional(Type.Literal(true)),
   /** A sitemap lists it: no shape of traps is held against it. */
   listed: Type.Optional(Type.Literal(true)),
-  /** What was wrong with it as a sitemap. */
+  /** Mistake that was found when it was read as a sitemap. */
   sitemap_error: Type.Optional(Type.Enum([...SITEMAP_ERRORS])),
-  /** Of a page that was fetched. */
+  /** Only for a page that was fetched. */
   seen: Type.Optional(SeenPage),
   /** The ordinal of the page that it repeats, and how that is known. Absent: it repeats none that was fetched before it. */
   duplicate_of: Type.Optional(Type.Integer()),
@@ -264,11 +264,11 @@ const FoundLink = Type.Object({
 export type FoundLink = Static<typeof FoundLink>;
 const Problem = Nullable(Type.String());
 
-/** One for each crawl, beside the Job actor of the same key: the job's id. */
+/** The Frontier actor: one for each crawl, beside the Job actor of the same key, the job's id. */
 export const Frontier = contract(
   "frontier",
   {
-    /** What a page links to, and where it led by redirects, before the page's result is stored. */
+    /** Takes what a page links to, and where it led by redirects, before the page's result is stored. */
     discover: ask(
       Type.Object({
         found_on: Type.String(),
@@ -276,7 +276,7 @@ export const Frontier = contract(
         redirected_to: Type.Optional(Type.String()),
         /** The links are entries of a sitemap. */
         listed: Type.Optional(Type.Boolean()),
-        /** What was wrong with the sitemap. */
+        /** Mistake that was found in the sitemap. */
         sitemap_error: Type.Optional(Type.Enum([...SITEMAP_ERRORS])),
         /** In the first message of a page that was fetched. */
         seen: Type.Optional(SeenPage),
@@ -316,7 +316,7 @@ export const Frontier = contract(
   },
   {
     loaded: tell(Type.Object({ problem: Problem })),
-    /** What was asked meanwhile is carried out. */
+    /** Carries out what was asked meanwhile. */
     due: tell(Type.Null()),
     flushed: tell(Type.Object({ rows: Type.Integer(), order: Type.Integer(), problem: Problem })),
   },

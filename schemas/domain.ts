@@ -14,7 +14,7 @@ const RunId = Type.String();
 
 /** The fetch that a request is made for: a skip may hold for its project only, and it may be the probe of a skipped domain. */
 export const SlotCaller = Type.Object({
-  /** Of the whole fetch, of which each request is a part. */
+  /** Id of the whole fetch, of which each request is a part. */
   fetch_id: Type.String(),
   project: Type.String(),
   /** Whether the fetch may take every configured route to the site. */
@@ -144,7 +144,7 @@ export const SkipView = Component("SkipView", {
 });
 export type SkipView = Static<typeof SkipView>;
 
-/** What an origin has asked for, for an operator. */
+/** Pace or pause that an origin has asked for, for an operator. */
 export const SlowedView = Component("SlowedView", {
   /** "*": the origins that the domain does not know, after it has forgotten slow ones for want of room. */
   origin: Field(
@@ -172,7 +172,7 @@ export const DeadHost = Component("DeadHost", {
   until: Field(Type.String(), "Until when it is skipped", "2026-11-23T10:30:00.000Z"),
 });
 
-/** What the operator changes of a domain without a restart. An absent field stays, null takes the operator's value back. */
+/** Settings of a domain that the operator changes without a restart. An absent field stays, null takes the operator's value back. */
 export const DomainSettings = Type.Object({
   min_delay_ms: Type.Optional(Nullable(Type.Integer({ minimum: 0, maximum: 900_000 }))),
   max_concurrency: Type.Optional(Nullable(Type.Integer({ minimum: 1, maximum: 64 }))),
@@ -216,7 +216,7 @@ export const DomainView = Type.Object({
 });
 export type DomainView = Static<typeof DomainView>;
 
-/** One actor per registrable domain grants the slots for requests to it. */
+/** The Domain actor: one per registrable domain grants the slots for requests to it. */
 export const Domain = contract(
   "domain",
   {
@@ -258,7 +258,7 @@ export const Domain = contract(
   },
 );
 
-/** One Allow or Disallow line of robots.txt, its pattern percent-normalised as paths are before they are compared. */
+/** An Allow or Disallow line of robots.txt, its pattern percent-normalised as paths are before they are compared. */
 export const RobotsRule = Type.Object({
   allow: Type.Boolean(),
   pattern: Type.String(),
@@ -267,7 +267,7 @@ export const RobotsRule = Type.Object({
 });
 export type RobotsRule = Static<typeof RobotsRule>;
 
-/** What one robots.txt says to this crawler: only the lines of the group that applies to it. */
+/** Rules of a robots.txt for this crawler: only the lines of the group that applies to it. */
 export const RobotsRules = Type.Object({
   /** "*", the crawler's own name, or null when no group applies. */
   group: Type.Union([Type.String(), Type.Null()]),
@@ -344,7 +344,7 @@ export const RobotsReadResult = Type.Union([
 ]);
 export type RobotsReadResult = Static<typeof RobotsReadResult>;
 
-/** One actor per origin; its key is "<site> <origin>", for example "example.org https://www.example.org". */
+/** The Robots actor: one per origin; its key is "<site> <origin>", for example "example.org https://www.example.org". */
 export const Robots = contract(
   "robots",
   { check: ask(RobotsRequest, RobotsAnswer) },

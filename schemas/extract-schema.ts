@@ -31,7 +31,7 @@ export const typeOf = ({ type }: ValueSchema): string =>
 export const takesNull = ({ type }: ValueSchema): boolean =>
   type === "null" || type.includes("null" as never);
 
-/** What is wrong with a schema; null: nothing. */
+/** The mistake in a schema; null: there is none. */
 export function valueSchemaMistake(schema: unknown): string | null {
   if (JSON.stringify(schema).length > SCHEMA_CHARS) return `schema has more than ${SCHEMA_CHARS} characters`;
   const mistake = placeMistake(schema, "schema", 1, { places: 0 });

@@ -179,7 +179,7 @@ export interface Extraction {
 export const valueSchemaOf = ({ schema }: ExtractOptions): ValueSchema | null =>
   (schema ?? null) as ValueSchema | null;
 
-/** What is wrong with rules, or a schema, beyond their form; null: nothing. */
+/** The mistake in rules, or in a schema, beyond their form; null: there is none. */
 export function extractMistake(
   extract: ExtractOptions | null | undefined,
   /** The language model of this service, by its name; null: it has none. */

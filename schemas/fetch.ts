@@ -47,7 +47,7 @@ export const FORMATS = ["markdown", "links", "images", "entries", "screenshot", 
 export const MAX_WAIT_FOR_MS = 15_000;
 
 /**
- * What a page in a browser is waited for, before it is read: an element of the main document that matches, and so many milliseconds
+ * State of a page in a browser that is waited for, before it is read: an element of the main document that matches, and so many milliseconds
  * since it was parsed; with both, for both. A page without the element after 15 s is `selector_not_found`. A request with
  * it takes the route browser, and no other.
  */
@@ -69,7 +69,7 @@ export const WaitFor = Component("WaitFor", {
 });
 export type WaitFor = Static<typeof WaitFor>;
 
-/** The same with its defaults filled in. */
+/** WaitFor with its defaults filled in. */
 export const AwaitedState = Type.Object({
   selector: Nullable(Type.String()),
   ms: Type.Integer({ minimum: 0, maximum: MAX_WAIT_FOR_MS }),
@@ -88,7 +88,7 @@ export const MAX_SCREENSHOT_PX: Readonly<Record<ScreenshotType, number>> = {
 /** A larger screenshot is `screenshot_failed`. */
 export const MAX_SCREENSHOT_BYTES = 20 * 2 ** 20;
 
-/** Of the screenshot in `formats`: of what the window shows (1280 × 720, or `viewport`), or of the page from top to bottom, as wide. */
+/** Options of the screenshot in `formats`: of what the window shows (1280 × 720, or `viewport`), or of the page from top to bottom, as wide. */
 export const ScreenshotOptions = Component("ScreenshotOptions", {
   type: Type.Optional(
     Field(Type.Enum([...SCREENSHOT_TYPES], { default: "png" }), "The format of the picture"),
@@ -152,7 +152,6 @@ export const FetchBody = Component("FetchBody", {
   allow_paid: Type.Optional(
     Field(Type.Boolean({ default: true }), "Whether routes that cost money may be used"),
   ),
-  /** The same switch under another name: either of them set to false forbids premium routes. */
   allow_premium: Type.Optional(
     Field(
       Type.Boolean({ default: true }),
@@ -272,7 +271,7 @@ export const PdfPage = Component("PdfPage", {
 });
 export type PdfPage = Static<typeof PdfPage>;
 
-/** The same content at another address (`link rel="alternate"`), absolute; what the element says of it, or null. */
+/** Another address of the same content (`link rel="alternate"`), absolute; what the element says of it, or null. */
 export const PageAlternate = Component("PageAlternate", {
   url: Field(Type.String(), "Its address", "https://example.org/de/"),
   language: Field(Nullable(Type.String()), "The language, as the page says", "de"),
@@ -281,7 +280,7 @@ export const PageAlternate = Component("PageAlternate", {
 export type PageAlternate = Static<typeof PageAlternate>;
 
 /**
- * What a page says of itself; a field is null when it does not. Several authors are separated by "; ". Times are ISO 8601:
+ * Metadata of a page by its own account; a field is null when the page gives none. Several authors are separated by "; ". Times are ISO 8601:
  * UTC with a Z, without a zone when the page gives none, or only a date, a month or a year. Languages are BCP 47.
  */
 export const ArticleMeta = Component("ArticleMeta", {
@@ -405,7 +404,7 @@ export const CONTENT_KINDS = ["html", "pdf", "text", "json", "xml", ...OFFICE_KI
 export const ContentKind = Type.Enum([...CONTENT_KINDS]);
 export type ContentKind = Static<typeof ContentKind>;
 
-/** What a page with a good status is. */
+/** Verdict on a page with a good status. */
 export const PageVerdict = Type.Enum([
   "page",
   "soft_404",
@@ -551,7 +550,7 @@ export const EMPTY_RECORD: PageRecord = { ...emptyOf(PageRecord), text: "" };
 /** Texts of at most so many UTF-8 bytes are part of the record; longer ones go to the body store. */
 export const TEXT_INLINE_BYTES = 65_536;
 
-/** What a request makes of an option of its body: keeps it, works out a field of its own from it, or leaves it to the answer. */
+/** Use that a request makes of an option of its body: keeps it, works out a field of its own from it, or leaves it to the answer. */
 const OPTION_USE = {
   url: "kept",
   render: "kept",
@@ -614,7 +613,7 @@ export function keptOptions(body: FetchBody): Static<typeof KeptOptions> {
 export const FetchOptions = Type.Object({
   ...KeptOptions.properties,
   max_bytes: Type.Integer(),
-  /** The same limit for a PDF. */
+  /** `max_bytes` for a PDF. */
   max_pdf_bytes: Type.Integer(),
   allow_paid: Type.Boolean(),
   /** The page's formats are wanted, too. Default: they are not. */
@@ -631,7 +630,7 @@ export const FetchOptions = Type.Object({
    * tier; messages of this version have it sealed. Default: no field.
    */
   authorization: Type.Optional(Type.String()),
-  /** What the caller gives of its own request, sealed. The page is one for the caller's project only. Default: nothing. */
+  /** The caller's own request, sealed. The page is one for the caller's project only. Default: nothing. */
   own: Type.Optional(SealedRequest),
   /** Equal for own requests that may be answered from one page of the cache. Default: there is none. */
   own_key: Type.Optional(Type.String()),
@@ -722,13 +721,13 @@ export const FetchRequest = Type.Object({
   /** Whether timeout_s was given: then the deadline ends the run, too. */
   hard_deadline: Type.Boolean(),
   /**
-   * The same page will be requested again with premium routes, after a pause: the domain is not told that every route
+   * The page will be requested again with premium routes, after a pause: the domain is not told that every route
    * failed. Default: it is told.
    */
   premium_later: Type.Optional(Type.Boolean()),
   /** Where a page of a crawl may be: no redirect is followed out of it. Absent: anywhere. */
   scope: Type.Optional(SiteScope),
-  /** What a crawl follows is read with the page, and stays in the memory of its node for a moment. Default: it is not. */
+  /** Links that a crawl follows are read with the page, and stay in the memory of its node for a moment. Default: they are not. */
   with_followed: Type.Optional(Type.Boolean()),
   /** The messages of its run are recorded. Default: they are not. */
   is_traced: Type.Optional(Type.Boolean()),
@@ -748,13 +747,13 @@ export const FetchAnswer = Type.Object({
   revalidated: Type.Boolean(),
   /** Provider spend in USD, six decimals. */
   cost_usd: Type.String(),
-  /** What of it is a language model's. Default: nothing. */
+  /** A language model's part of it. Default: nothing. */
   llm_cost_usd: Type.Optional(Type.String()),
   error: Nullable(Type.String()),
   error_detail: Nullable(Type.String()),
   retry_after_s: Nullable(Type.Integer({ minimum: 1 })),
   premium_routes_tried: Type.Boolean(),
-  /** Of a run whose request asked for it. */
+  /** Trace of a run whose request asked for it. */
   trace: Type.Optional(Trace),
   /** The origin forbids sharing (private, no-store): the answer is for callers of one project. Default: it does not. */
   only_project: Type.Optional(Type.Boolean()),
@@ -775,7 +774,7 @@ export const EMPTY_ANSWER: FetchAnswer = {
 };
 
 /**
- * One actor per cache key; its key is "<site> <digest of the cache key>", so that it lives beside its Domain.
+ * The Fetch actor: one per cache key; its key is "<site> <digest of the cache key>", so that it lives beside its Domain.
  * `completed` and `tick` are its own messages.
  */
 export const Fetch = contract(
@@ -793,7 +792,7 @@ export const Fetch = contract(
 );
 
 /**
- * What earlier fetches have shown of a host: `required`, only premium routes serve it; `refused`, it blocks these, too.
+ * Experience of earlier fetches with a host: `required`, only premium routes serve it; `refused`, it blocks these, too.
  */
 export const PremiumAdvice = Type.Object({
   premium: Type.Enum(["unknown", "required", "refused"]),
@@ -802,7 +801,7 @@ export const PremiumAdvice = Type.Object({
 });
 export type PremiumAdvice = Static<typeof PremiumAdvice>;
 
-/** What one fetch showed of its host. */
+/** Observation of one fetch about its host. */
 export const Observation = Type.Enum([
   "premium_only",
   "premium_served",
@@ -829,7 +828,7 @@ export const HostProfileView = Type.Object({
 });
 export type HostProfileView = Static<typeof HostProfileView>;
 
-/** One actor per host, asked only where premium routes are configured; its key is "<site> <host>". */
+/** The HostProfile actor: one per host, asked only where premium routes are configured; its key is "<site> <host>". */
 export const HostProfile = contract(
   "host_profile",
   {
@@ -844,7 +843,6 @@ export const HostProfile = contract(
   { shard_by: "domain" },
 );
 
-/** What the operator changes of a domain. */
 export const DomainChange = Component("DomainChange", {
   min_delay_ms: Type.Optional(
     Field(
@@ -1023,7 +1021,7 @@ export const FetchResponse = Component("FetchResponse", {
 export type FetchResponse = Static<typeof FetchResponse>;
 answer_fields.push(...Object.keys(FetchResponse.properties));
 
-/** What an answer has whatever fields are asked for. */
+/** Fields of every answer, whatever fields are asked for. */
 const ALWAYS_ANSWERED: ReadonlySet<string> = new Set(["error", "warnings", "request_id"]);
 
 /** Whether an answer has a field of this name. One without a page is told whole, so that nothing that explains it is missing. */

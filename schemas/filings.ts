@@ -32,7 +32,6 @@ const Exchanges = Field(Type.Array(Text), "Parallel to tickers; null where the l
 ]);
 const FilerName = Field(Text, "The filer's name", "Apple Inc.");
 
-/** Of requests. */
 const GivenCik = Field(Type.String(), "The number of the filer, with or without leading zeros", "320193");
 const GivenAccession = Field(
   Type.String(),
@@ -365,7 +364,7 @@ export const SubmissionsAnswer = answer("SubmissionsAnswer", {
 });
 export type SubmissionsAnswer = Static<typeof SubmissionsAnswer>;
 
-/** The same fields, null in an error. */
+/** The fields of an answer, null in an error. */
 type OrNull<P extends TProperties> = { [K in keyof P]: ReturnType<typeof Nullable<P[K]>> };
 const orNull = <P extends TProperties>(properties: P): OrNull<P> =>
   Object.fromEntries(
@@ -481,7 +480,7 @@ export const FilingTextRequest = Type.Object({
 });
 export type FilingTextRequest = Static<typeof FilingTextRequest>;
 
-/** One actor per document and way of reading it; its key is `textKey` in actors/sources/filings/text.actor.ts. */
+/** The FilingTextExtractor actor: one per document and way of reading it; its key is `textKey` in actors/sources/filings/text.actor.ts. */
 export const FilingTextExtractor = contract(
   "filing_text",
   { extract: ask(FilingTextRequest, FilingText) },
@@ -490,7 +489,7 @@ export const FilingTextExtractor = contract(
 
 const BodyReferences = Type.Array(Type.Object({ sha256: Sha256, content_type: Text }));
 
-/** One operation of the API, with its fields as the client sent them. */
+/** An operation of the API, with its fields as the client sent them. */
 export const FilingsCall = Type.Object({
   op: Type.Enum([...FILINGS_OPS, "search"]),
   fields: Type.Record(Type.String(), Type.Unknown()),
@@ -528,7 +527,7 @@ export const FilingsReply = Type.Union([
 ]);
 export type FilingsReply = Static<typeof FilingsReply>;
 
-/** One actor per filer: its key is the CIK, or the digest of the fields where they name no CIK. */
+/** The Filings actor: one per filer; its key is the CIK, or the digest of the fields where they name no CIK. */
 export const Filings = contract(
   "filings",
   { run: ask(FilingsCall, FilingsReply) },

@@ -20,7 +20,7 @@ export interface IdentifierScheme {
   readonly country: string | null;
   /** A regular expression that the canonical form matches. */
   readonly pattern: string;
-  /** What the check digits are; `none`: the scheme has none. */
+  /** Method of the check digits; `none`: the scheme has none. */
   readonly check: string;
   readonly example: string;
   /** How the canonical form is made from what people write. */

@@ -28,7 +28,6 @@ export const InvoiceLine = Component("InvoiceLine", {
     "In the invoice's currency; null: the customer pays what providers cost",
     "0.001000",
   ),
-  /** What providers cost; null for an external customer. */
   cost_usd: Field(
     Nullable(Type.String()),
     "What providers cost, in US dollars; null for external customers",
@@ -100,7 +99,7 @@ export const Invoice = Component("Invoice", {
 });
 export type Invoice = Static<typeof Invoice>;
 
-/** What the customer pays for a succeeded request, by billing category in millionths; null: the operator has set no prices. */
+/** Prices of a succeeded request, by billing category in millionths; null: the operator has set none. */
 export function pricesOf(
   { prices = [] }: Pick<Customer, "prices">,
   month: string,
@@ -111,7 +110,7 @@ export function pricesOf(
 
 type Prices = Readonly<Record<string, number>>;
 
-/** What is charged for a request; a failed one costs nothing. */
+/** Price of a request; a failed one costs nothing. */
 export const priceOf = (prices: Prices, { category, ok }: Pick<Bill, "category" | "ok">): number =>
   ok ? (prices[category] ?? 0) : 0;
 
@@ -130,10 +129,10 @@ export const priceMost = (prices: Prices, kind: JobKind): number =>
  */
 export type ChargeReply = "free" | "reserved" | "held" | "refused";
 
-/** What is reserved: the most that work of a kind can cost, or what an answer costs. */
+/** Work that is reserved for: the most that work of a kind can cost, or what an answer costs. */
 export type ChargedWork = { readonly kind: JobKind } | Pick<Bill, "category" | "ok">;
 
-/** What is settled: the row of a request or an item. */
+/** Row of a request or an item that is settled. */
 export type ChargedRow = Pick<LedgerRow, "request_id" | "project" | "key" | "category" | "ok" | "at_ms">;
 
 const kindOf = (category: string): string => category.replace(/_.*$/, "");

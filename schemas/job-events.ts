@@ -1,4 +1,4 @@
-/** What the webhook of a job is sent, and the contract of the actor that sends it. Crawls and batches of pages have webhooks. */
+/** Events that the webhook of a job is sent, and the contract of the actor that sends them. Crawls and batches of pages have webhooks. */
 import { type Static, type TString, Type } from "typebox";
 import { Component, Field, Nullable, Timestamp } from "./common.ts";
 import { ChangeField, DuplicateField } from "./crawl.ts";

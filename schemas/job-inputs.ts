@@ -31,6 +31,6 @@ export const holdsLogin = (input: Input): boolean =>
 export const sealedInput = (input: Input, seal: (text: string) => string): Input =>
   holdsLogin(input) ? { sealed: seal(JSON.stringify(input)) } : input;
 
-/** What `open` throws is thrown. */
+/** Throws what `open` throws. */
 export const openedInput = (stored: Input, open: (text: string) => string): Input =>
   typeof stored["sealed"] === "string" ? (JSON.parse(open(stored["sealed"])) as Input) : stored;

@@ -8,7 +8,7 @@
  */
 import type { ItemStatus, JobCounts } from "./jobs.ts";
 
-/** One character code for each item. */
+/** A character code for each item. */
 export type States = Uint8Array;
 
 const codeOf = (char: string): number => char.charCodeAt(0);

@@ -4,7 +4,7 @@ import { Component, Field, Nullable } from "./common.ts";
 import { webhookForm } from "./webhook-form.ts";
 
 export const JOB_EVENTS = ["page", "completed"] as const;
-/** Of the form of Firecrawl's API. */
+/** Events in the form of Firecrawl's API. */
 export const FIRECRAWL_EVENTS = ["started", ...JOB_EVENTS, "failed"] as const;
 export type JobEventName = (typeof FIRECRAWL_EVENTS)[number];
 

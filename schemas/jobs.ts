@@ -29,11 +29,11 @@ import type { SiteScope } from "./site-scope.ts";
 export const JobId = Field(Type.String({ format: "uuid" }), "The id of the job");
 
 export const MAX_JOB_ITEMS = 50_000;
-/** Of a job that grows. */
+/** Limit of a job that grows. */
 export const MAX_GROWN_ITEMS = 1_000_000;
 /** A million dollars. */
 const MAX_COST_USD = 1_000_000;
-/** Of the body that creates a job. */
+/** Option of the body that creates a job. */
 export const MaxCostUsd = Field(
   Nullable(Type.Number({ minimum: 0, maximum: MAX_COST_USD })),
   "The most that premium routes and paid sources may cost all of its items together, in US dollars; at it items go on by what costs nothing (an attempt that is left out has the reason `budget_exhausted`), and the job says `max_cost_reached`. null: no limit of its own",
@@ -253,7 +253,7 @@ export const JobPause = Component("JobPause", {
   paused: Field(Type.Boolean(), "Whether the job starts no further item", true),
 });
 
-/** What a job's callback_url is sent when the job has finished. */
+/** Body of the delivery to a job's callback_url when the job has finished. */
 export const JobCompletion = Component("JobCompletion", {
   job_id: JobId,
   kind: Field(JobKind, "What its items are"),
@@ -265,7 +265,7 @@ export const JobCompletion = Component("JobCompletion", {
 });
 export type JobCompletion = Static<typeof JobCompletion>;
 
-/** One page of a project's jobs, newest first. */
+/** A page of a project's jobs, newest first. */
 export const JobPage = Component("JobPage", {
   items: Field(Type.Array(JobStatus), "Newest first"),
   next_cursor: Field(Nullable(Type.String({ format: "uuid" })), "For the next page; null: there is none"),
@@ -302,12 +302,12 @@ export interface AttemptResult {
   readonly retry: RetryAdvice | null;
 }
 
-/** What an attempt is given beside its input. */
+/** Facts that an attempt is given beside its input. */
 export interface AttemptContext {
   /** `<job_id>:<index>`, the request id of the answer. */
   readonly request_id: string;
   /**
-   * The same for the first try of an attempt, also after a crash: a fetch in flight under this id is joined, not repeated. Each try
+   * Id that the first try of an attempt keeps after a crash: a fetch in flight under this id is joined, not repeated. Each try
    * after a `busy` one has another id.
    */
   readonly attempt_id: string;
@@ -320,13 +320,13 @@ export interface AttemptContext {
   readonly may_pay: boolean;
   /** Where a page of a crawl may be. Absent: anywhere. */
   readonly scope?: SiteScope;
-  /** What a crawl follows of the page will be asked for next. Default: it will not. */
+  /** Links of the page, which a crawl follows, will be asked for next. Default: they will not. */
   readonly with_followed?: boolean;
   /** Aborts when the job is cancelled: nothing more may be sent. */
   readonly signal: AbortSignal;
 }
 
-/** What a job is for, and which key pays for it; written once. */
+/** Purpose of a job, and the key that pays for it; written once. */
 export const JobSpec = Type.Object({
   kind: JobKind,
   customer: Type.String(),
@@ -339,7 +339,7 @@ export const JobSpec = Type.Object({
   idempotency_doc: Type.String(),
   /** Sealed. */
   callback_url: Nullable(Type.String()),
-  /** Of a job that grows: the most items it may have. */
+  /** Items of the job; for one that grows the most that it may have. */
   total: Type.Integer({ minimum: 1, maximum: MAX_GROWN_ITEMS }),
   /** It begins without items: they are added while it runs. Absent: all are there when it begins. */
   grows: Type.Optional(Type.Boolean()),
@@ -375,7 +375,7 @@ const JobLedgerBatch = Type.Object({
   items: Type.Array(Index),
 });
 
-/** What the account of the key has not acknowledged: units of the monthly quota that items used, that it keeps and needs. */
+/** Report that the key's account has not acknowledged: units of the monthly quota that items used, that the job keeps and needs. */
 const QuotaReport = Type.Object({
   sequence: Type.Integer({ minimum: 1 }),
   used: Type.Integer({ minimum: 0 }),
@@ -388,9 +388,9 @@ export type QuotaReport = Static<typeof QuotaReport>;
 
 /** A job as a holder of units of its key's monthly quota. */
 const JobQuota = Type.Object({
-  /** Of the name under which it holds them: it grows when the account has forgotten the earlier name. */
+  /** Number of the name under which it holds them: it grows when the account has forgotten the earlier name. */
   generation: Type.Integer(),
-  /** Of the current name; "" before its first report. */
+  /** Month of the current name; "" before its first report. */
   month: Type.String(),
   sequence: Type.Integer(),
   /** Finished items that no report includes yet. */
@@ -426,15 +426,15 @@ export const JobRecord = Type.Object({
   unrecorded: Type.Array(Index),
   /** The batch that is not known to be stored; null: none. */
   ledger_batch: Nullable(JobLedgerBatch),
-  /** Of the last batch. */
+  /** Sequence number of the last batch. */
   batch_sequence: Type.Integer(),
-  /** What earlier attempts of unfinished items cost, by item. */
+  /** Cost of earlier attempts of unfinished items, by item. */
   carried_micros: Type.Record(Type.String(), Type.Integer()),
   /** Null: the key has no quota, or everything is returned. */
   quota: Nullable(JobQuota),
   /** Everything that was ever metered, to be compared with the results. */
   metered: Type.Object({ requests: Type.Integer(), cost_micros: Type.Integer() }),
-  /** Of a job with `max_cost_micros`: the most that attempts of items without a bill cost (actors/work/jobs/cost-limit.ts). */
+  /** The most that attempts of items without a bill cost, in a job with `max_cost_micros` (actors/work/jobs/cost-limit.ts). */
   held_micros: Type.Optional(Type.Record(Type.String(), Type.Integer())),
   /** An attempt was refused by `max_cost_micros`. */
   max_cost_reached: Type.Optional(Type.Boolean()),
@@ -448,7 +448,7 @@ export interface Chunk {
   /** Characters of their JSON, by which the cache of inputs is bounded. */
   readonly chars: number;
 }
-/** One result: `job_results/<job_id>:<index>`, inserted once and never changed. */
+/** A result: `job_results/<job_id>:<index>`, inserted once and never changed. */
 export interface StoredResult {
   /** `cancelled`: the job was cancelled while an attempt ran, whose result may no longer be stored. */
   readonly status: "done" | "failed" | "cancelled";
@@ -498,7 +498,7 @@ export const AttemptOutcome = Type.Union([
     /** `fault`: a fault of this service; the attempt does not count. */
     reason: Type.Enum(["transient", "blocked", "busy", "fault"]),
     delay_ms: Type.Integer({ minimum: 0 }),
-    /** What the attempt cost: the item's row in the ledger will carry it. Absent: nothing. */
+    /** Cost of the attempt: the item's row in the ledger will carry it. Absent: nothing. */
     cost_micros: Type.Optional(Type.Integer({ minimum: 0 })),
   }),
   /** The job was cancelled, and the attempt ended without a result. */
@@ -506,7 +506,7 @@ export const AttemptOutcome = Type.Union([
 ]);
 export type AttemptOutcome = Static<typeof AttemptOutcome>;
 
-/** One actor per job, the only writer of `job/<job_id>`; its key is the job's id. Readers read the document. */
+/** The Job actor: one per job, the only writer of `job/<job_id>`; its key is the job's id. Readers read the document. */
 export const Job = contract(
   "job",
   {
@@ -575,7 +575,7 @@ export const Job = contract(
   },
 );
 
-/** One for the cluster: how many items each running job may have in flight. Stores nothing: jobs ask every second. */
+/** The Scheduler actor of the cluster: how many items each running job may have in flight. Stores nothing: jobs ask every second. */
 export const Scheduler = contract("scheduler", {
   allot: ask(
     Type.Object({

@@ -15,7 +15,7 @@ export interface LedgerBatch {
   readonly rows: readonly LedgerRow[] | StoredColumns | string;
 }
 
-/** What rows have in common that tell of the same answer for the same key. */
+/** Fields that rows of the same answer for the same key have in common. */
 export type RowHead = Omit<LedgerRow, "request_id" | "at_ms" | "latency_ms">;
 
 /** A column of numbers as runs of equal ones: a value, how many rows have it, the next value, … */
@@ -72,7 +72,7 @@ function rowsOfColumns({ heads, request_id, ...runs }: RowColumns): readonly Led
   }));
 }
 
-/** What the rows of one day, project, key and category add up to. */
+/** Sum of the rows of one day, project, key and category. */
 export interface BatchTotal extends Pick<LedgerRow, "project" | "key" | "category"> {
   readonly day: string;
   readonly usage: Usage;
@@ -132,7 +132,7 @@ interface StoredColumns {
 /** Ids of one length as one text, without what all of them begin with. Most of an id is chance, which nothing makes shorter. */
 interface JoinedIds {
   readonly prefix: string;
-  /** Of each id in the text. */
+  /** Length of each id in the text. */
   readonly chars: number;
   readonly text: string;
 }

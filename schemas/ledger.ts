@@ -17,7 +17,7 @@ export const LedgerAttempt = Component("LedgerAttempt", {
   ms: Field(Type.Integer(), "How long it took, in milliseconds", 508),
 });
 
-/** One billed request or item. */
+/** A billed request or item. */
 export const LedgerRow = Type.Object({
   /** Unique: a row that is written twice counts once. */
   request_id: Type.String(),
@@ -44,7 +44,7 @@ export const LedgerRow = Type.Object({
 });
 export type LedgerRow = Static<typeof LedgerRow>;
 
-/** What a billed answer says beside its bill. */
+/** Fields of a billed answer beside its bill. */
 export type BillDetail = Pick<LedgerRow, "status" | "error" | "reason" | "attempts" | "project_ref">;
 
 export const NO_DETAIL: BillDetail = {
@@ -75,7 +75,7 @@ export function dayOf(at_ms: number): string {
   return latest.day;
 }
 
-/** One actor for each customer: adds its new batches up, each exactly once. */
+/** The UsageTotals actor: one for each customer; adds its new batches up, each exactly once. */
 export const UsageTotals = contract(
   "usage_totals",
   {
@@ -132,7 +132,7 @@ export const UsageReport = Component("UsageReport", {
 });
 export type UsageReport = Static<typeof UsageReport>;
 
-/** One row as clients see it. */
+/** A row as clients see it. */
 export const RequestRecord = Component("RequestRecord", {
   request_id: Type.String(),
   at: Field(Timestamp, "When it was answered"),
@@ -151,13 +151,12 @@ export const RequestRecord = Component("RequestRecord", {
   cached: Type.Boolean(),
   bytes: Type.Integer(),
   paid: Field(Type.Boolean(), "Whether the page came by a route that costs money", false),
-  /** What the customer is charged, in its currency: the price of a succeeded request, else 0; null: there are no prices. */
+  /** Charge in the customer's currency: the price of a succeeded request, else 0; null: there are no prices. */
   charge: Field(
     Nullable(Type.String()),
     "What the customer is charged; null: the operator has set no price",
     "0.001000",
   ),
-  /** What providers cost; null for an external customer. */
   cost_usd: Field(Amount, "What providers cost, in US dollars; null for external customers", "0.000000"),
   attempts: Field(
     Type.Array(LedgerAttempt),
@@ -186,7 +185,7 @@ export const AccountView = Component("AccountView", {
     }),
     "The customer",
   ),
-  /** Of the calling key. */
+  /** Project of the calling key. */
   project: ProjectName,
   period: Field(
     Type.Object({

@@ -40,7 +40,7 @@ const visitOptions = (): Omit<typeof FetchBody.properties, (typeof NOT_OF_A_VISI
 export const MonitorFetch = Component("MonitorFetch", visitOptions());
 export type MonitorFetch = Static<typeof MonitorFetch>;
 
-/** Of the form of Firecrawl's API, in the order in which the events of one check are delivered. */
+/** Events in the form of Firecrawl's API, in the order in which the events of one check are delivered. */
 export const FIRECRAWL_MONITOR_EVENTS = ["monitor.page", "monitor.check.completed"] as const;
 export type FirecrawlMonitorEvent = (typeof FIRECRAWL_MONITOR_EVENTS)[number];
 
@@ -127,7 +127,7 @@ export type MonitorPatch = Static<typeof MonitorPatch>;
 export const VISIT_OUTCOMES = ["first", "unchanged", "changed", "failed"] as const;
 export type VisitOutcome = (typeof VISIT_OUTCOMES)[number];
 
-/** What a visit found. */
+/** State that a visit found. */
 export const MonitoredState = Component("MonitoredState", {
   sha256: Field(Sha256, "SHA-256 of what is watched: text, Markdown, status, or addresses one a line"),
   retrieved_at: Field(Timestamp, "When the page was retrieved"),
@@ -255,7 +255,7 @@ export const MonitorChange = Component("MonitorChange", {
 });
 export type MonitorChange = Static<typeof MonitorChange>;
 
-/** What a monitor's webhook is sent. */
+/** Body of a delivery to a monitor's webhook. */
 export const PageChangedEvent = Component("PageChangedEvent", {
   ...changeFields,
   type: Field(Type.Literal("page.changed"), "The kind of event"),

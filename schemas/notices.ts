@@ -1,4 +1,4 @@
-/** What an operator announces over HTTP: incidents and maintenance windows of the status page. */
+/** Announcements of an operator over HTTP: incidents and maintenance windows of the status page. */
 import { Type } from "typebox";
 import { Component, Field, Timestamp } from "./common.ts";
 import { IMPACTS, INCIDENT_STATES } from "./status.ts";

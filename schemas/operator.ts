@@ -1,9 +1,9 @@
-/** What the operator asks of all nodes together, at /v1/ops. Not a part of the public API. */
+/** Questions of the operator to all nodes together, at /v1/ops. Not a part of the public API. */
 import { type Static, Type } from "typebox";
 import { Component, Field, Timestamp } from "./common.ts";
 import { LOG_LEVELS } from "../cluster/ports/log.ts";
 
-/** One report of each node; its fields are NodeReport of cluster/ports/node-directory.ts, and may be those of another version. */
+/** A report of each node; its fields are NodeReport of cluster/ports/node-directory.ts, and may be those of another version. */
 export const NodeReports = Type.Object({
   nodes: Type.Array(Type.Record(Type.String(), Type.Unknown())),
   partitions: Field(

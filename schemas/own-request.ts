@@ -1,5 +1,5 @@
 /**
- * What a caller gives of its own request to a site: header fields, cookies, a method and a body. It may hold secrets, so it is
+ * An own request: header fields, cookies, a method and a body that a caller gives for a request to a site. It may hold secrets, so it is
  * sealed wherever it is stored or sent between nodes, goes to the origin that was asked, and its answer belongs to one project.
  */
 import { type Static, Type } from "typebox";
@@ -18,7 +18,6 @@ export const MAX_OWN_BODY_BYTES = 65_536;
 
 export const OWN_METHODS = ["GET", "POST"] as const;
 
-/** One cookie that the caller gives. */
 export const GivenCookie = Component("GivenCookie", {
   name: Field(Type.String({ minLength: 1, maxLength: 256 }), "Its name", "basket"),
   value: Field(Type.String({ maxLength: MAX_COOKIE_BYTES }), "Its value", "2f6c1e"),
@@ -79,7 +78,7 @@ export const OWN_REQUEST_OPTIONS = {
 const OwnOptions = Type.Object(OWN_REQUEST_OPTIONS);
 export type OwnOptions = Static<typeof OwnOptions>;
 
-/** What goes to the origin. */
+/** The own request as it goes to the origin. */
 export interface OwnRequest {
   readonly headers: readonly (readonly [name: string, value: string])[];
   readonly cookies: readonly GivenCookie[];
@@ -128,7 +127,7 @@ export function ownRequestOf({
   return isOwn || own.actions || own.session_id ? own : null;
 }
 
-/** What stands for an own request in messages between nodes. */
+/** Sealed form of an own request, for messages between nodes. */
 export const SealedRequest = Type.Object({
   sealed: Type.String(),
   /** No site may get it twice: it is a POST, or has steps that act. */

@@ -107,7 +107,7 @@ export const PageComment = Component("PageComment", {
 });
 export type PageComment = Static<typeof PageComment>;
 
-/** What is read of a page beside its content, as far as it was wanted. */
+/** Data that is read of a page beside its content, as far as it was wanted. */
 export interface PageData {
   readonly structured?: StructuredData;
   readonly tables?: PageTable[];

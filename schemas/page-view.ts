@@ -10,7 +10,7 @@ export type BlockableResource = (typeof BLOCKABLE_RESOURCES)[number];
 
 const DEVICES = ["desktop", "mobile"] as const;
 
-/** Of the window, in CSS pixels. */
+/** Size of the window, in CSS pixels. */
 const WINDOWS = { desktop: { width: 1280, height: 720 }, mobile: { width: 412, height: 915 } } as const;
 
 const side = (least: number, most: number, sentence: string, example: number) =>

@@ -108,7 +108,7 @@ export const NetworkGraph = Component("NetworkGraph", {
 });
 export type NetworkGraph = Static<typeof NetworkGraph>;
 
-/** What one profile page says, without what the request adds to it. */
+/** Fields of one profile page, without those that the request adds. */
 const PAGE_FIELDS = {
   name: Field(Text, "Its name", "Kranwerk Muster GmbH"),
   register_id: Field(Text, "Its number in the register, or the register's text", "HRB 12345"),
@@ -259,7 +259,7 @@ export type GraphBody = Static<typeof GraphBody>;
 export const PROFILE_OPS = ["suggest", "discover", "profile", "graph"] as const;
 export type ProfileOp = (typeof PROFILE_OPS)[number];
 
-/** One item of a batch: an operation and the fields of its endpoint. */
+/** An item of a batch: an operation and the fields of its endpoint. */
 export const ProfilesItem = Component("ProfilesItem", {
   op: Type.Optional(Field(Type.Enum([...PROFILE_OPS], { default: "profile" }), "The operation", "profile")),
   query: Type.Optional(
@@ -304,7 +304,6 @@ export type ProfileFetch = Static<typeof ProfileFetch>;
 export const ProfileCandidate = Component("ProfileCandidate", {
   url: Field(Type.String(), "Its address", PROFILE_URL),
   name: Field(Text, "Its name; null where it was searched", "Kranwerk Muster GmbH"),
-  /** Of a suggested candidate the similarity of names, 0 to 100; of one that was searched the score of its URL, 0 to 1. */
   score: Field(
     Type.Number(),
     "Similarity of names, 0 to 100, of a suggestion; score of the address, 0 to 1, of a search result",
@@ -326,7 +325,7 @@ const DISCOVERED = {
 export const Discovery = Component("Discovery", DISCOVERED);
 export type Discovery = Static<typeof Discovery>;
 
-/** What every answer ends with. */
+/** Last fields of every answer. */
 const OUTCOME = {
   error: ProfileErrorCode,
   error_detail: Text,
@@ -393,7 +392,7 @@ export type ProfileAnswer = Static<typeof ProfileAnswer>;
 export type GraphAnswer = Static<typeof GraphAnswer>;
 export type ProfilesAnswer = SuggestAnswer | DiscoverAnswer | ProfileAnswer | GraphAnswer;
 
-/** What is stored of an item, before its request id and what an external customer does not see. */
+/** Answer of an item as it is stored: without its request id, with the costs that an external customer does not see. */
 export type StoredProfilesAnswer =
   | Omit<SuggestAnswer, "request_id">
   | Omit<DiscoverAnswer, "request_id">
@@ -412,7 +411,7 @@ const Routes = Type.Array(Type.Enum([...PREMIUM_TIERS]));
 export const ProfilePageRequest = Type.Object({
   kind: Type.Enum([...PROFILE_PAGES]),
   url: Type.String(),
-  /** What distinguishes its cache entry where the URL has more than that (a token of the page). Default: the URL. */
+  /** Text that distinguishes its cache entry where the URL has more than that (a token of the page). Default: the URL. */
   cache_name: Type.Optional(Type.String()),
   country: Text,
   session_key: Text,
@@ -428,7 +427,7 @@ export const ProfilePageRequest = Type.Object({
 });
 export type ProfilePageRequest = Static<typeof ProfilePageRequest>;
 
-/** One request to the site, however it ended. */
+/** A request to the site, however it ended. */
 const PAGE_FETCH = {
   url: Type.String(),
   final_url: Text,
@@ -445,7 +444,7 @@ export const ProfilePageAnswer = Type.Object({
   revalidated: Type.Boolean(),
   attempts: Type.Array(Attempt),
   redirects: Type.Array(Redirect),
-  /** Of the response, by their names in lower case. */
+  /** Headers of the response, by their names in lower case. */
   headers: Type.Record(Type.String(), Type.String()),
   /** The body with what the parser read, as JSON; null where nothing was read. */
   reading_sha256: Text,
@@ -458,7 +457,7 @@ export const ProfilePageAnswer = Type.Object({
 });
 export type ProfilePageAnswer = Static<typeof ProfilePageAnswer>;
 
-/** What is stored of a page; the collection is `profile_pages`, the key the digest of kind and address. */
+/** A page as it is stored; the collection is `profile_pages`, the key the digest of kind and address. */
 export const StoredProfilePage = Type.Object({
   ...PAGE_FETCH,
   kind: Type.Enum([...PROFILE_PAGES]),
@@ -470,7 +469,7 @@ export const StoredProfilePage = Type.Object({
 });
 export type StoredProfilePage = Static<typeof StoredProfilePage>;
 
-/** One page of the profile site; the key is `<site> <digest of kind and address>`. */
+/** The actor of a page of the profile site; the key is `<site> <digest of kind and address>`. */
 export const ProfilePage = contract(
   "profile_page",
   {
@@ -484,7 +483,7 @@ export const ProfilePage = contract(
   { shard_by: "domain" },
 );
 
-/** What the site's routes have come to; the key is the site. */
+/** The actor that knows what the site's routes have come to; the key is the site. */
 export const ProfileRoutes = contract(
   "profile_routes",
   {

@@ -63,7 +63,7 @@ const domains = (sentence: string, example: string) =>
     ),
   );
 
-/** What a query's results are not fetched with: what belongs to one address, or is the caller's own. */
+/** Fetch options that a query's results are not fetched with: what belongs to one address, or is the caller's own. */
 const NOT_OF_RESULTS = [
   "url",
   "project_ref",
@@ -206,7 +206,7 @@ export type SearchResult = Static<typeof SearchResult>;
 const Provider = Nullable(Type.Enum(["metasearch", "fallback"]));
 const Reason = Nullable(Type.Enum([...FALLBACK_REASONS]));
 
-/** What the gateway asks of the Search actor: the body with its defaults filled in. */
+/** Request of the gateway to the Search actor: the body with its defaults filled in. */
 export const SearchRequest = Type.Object({
   search_id: Type.String(),
   /** Trimmed, white space collapsed, case as it came: operators (OR, site:) may depend on it. */
@@ -239,12 +239,12 @@ export const SearchAnswer = Type.Object({
   /** Decimal; what the fallback cost this caller. A caller that joined the search of another pays nothing. */
   cost_usd: Type.String(),
   error: Nullable(Type.String()),
-  /** Of a run whose request asked for it. */
+  /** Trace of a run whose request asked for it. */
   trace: Type.Optional(Trace),
 });
 export type SearchAnswer = Static<typeof SearchAnswer>;
 
-/** One actor per query: its key is the digest of what makes two searches the same. */
+/** The Search actor: one per query; its key is the digest of what makes two searches the same. */
 export const Search = contract(
   "search",
   { get: ask(SearchRequest, SearchAnswer) },

@@ -5,7 +5,7 @@
 import { type Static, Type } from "typebox";
 import { Component, CountryCode, Field, Nullable, Timestamp } from "./common.ts";
 
-/** Of one project at once. */
+/** Limit of one project at once. */
 export const MAX_SESSIONS = 500;
 /** The cookies of a session, as JSON; the oldest go first. They travel in a message. */
 export const MAX_JAR_BYTES = 65_536;
@@ -13,12 +13,12 @@ export const MAX_JAR_BYTES = 65_536;
 /** That a session begins with. */
 const MAX_GIVEN_COOKIES = 500;
 
-/** Of one session. They travel in a message. */
+/** Limit of one session. Secrets travel in a message. */
 export const MAX_SECRETS = 20;
-/** Of a secret's value. A shorter one would be hidden wherever a page has these few characters. */
+/** Length of a secret's value. A shorter one would be hidden wherever a page has these few characters. */
 const MIN_SECRET_CHARS = 4;
 const MAX_SECRET_CHARS = 1_024;
-/** Of a secret's name. */
+/** Pattern of a secret's name. */
 export const SECRET_NAME = "^[A-Za-z][A-Za-z0-9_-]{0,63}$";
 
 export const SessionId = Type.String({ pattern: "^ses_[0-9a-hjkmnp-tv-z]{16}$" });
@@ -178,7 +178,7 @@ export interface StoredSession {
   readonly cookies: number;
   /** Sealed. Default: it has none. */
   readonly secrets?: string;
-  /** Those that `secrets` has. */
+  /** Secrets that `secrets` has. */
   readonly secret_names?: readonly NamedSecret[];
 }
 

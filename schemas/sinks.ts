@@ -105,7 +105,7 @@ export const Sink = Component("Sink", {
 });
 export type Sink = Static<typeof Sink>;
 
-/** What a webhook of a sink is sent. */
+/** Body of a delivery to a webhook of a sink. */
 export const JobResultsEvent = Component("JobResultsEvent", {
   id: Field(
     Type.String(),

@@ -1,4 +1,4 @@
-/** What belongs to a crawl: where its addresses are, and where redirects of its pages may lead. */
+/** Scope of a crawl: where its addresses are, and where redirects of its pages may lead. */
 import { type Static, Type } from "typebox";
 
 export const SCOPES = ["path", "host", "subdomains", "domain"] as const;

@@ -8,7 +8,7 @@ export const MAP_LIMIT_DEFAULT = 5_000;
 export const MAP_LIMIT_CEILING = 100_000;
 
 export const SITEMAP_USES = ["include", "only", "skip"] as const;
-/** What is wrong with a file that was read as a sitemap; the entries before it count. */
+/** Mistakes of a file that was read as a sitemap; the entries before the mistake count. */
 export const SITEMAP_ERRORS = ["not_a_sitemap", "malformed", "too_large", "too_slow"] as const;
 export type SitemapError = (typeof SITEMAP_ERRORS)[number];
 

@@ -29,7 +29,7 @@ interface TierRow {
 
 const TABLE = {
   /**
-   * One thread sends about 2,000 requests a second: 512 calls at once keep it busy where a site takes 0.2 s (bench/capacity.bench.ts),
+   * A thread sends about 2,000 requests a second: 512 calls at once keep it busy where a site takes 0.2 s (bench/capacity.bench.ts),
    * 1,000 where it takes half a second, as pages of real sites do. Cores do not change that.
    */
   direct: {
@@ -120,7 +120,7 @@ export const isPremium = (tier: string): tier is PremiumTier =>
   Object.hasOwn(TABLE, tier) && TABLE[tier as Tier].is_premium;
 export const PREMIUM_TIERS: readonly PremiumTier[] = TIERS.filter(isPremium);
 
-/** What keeps a tier from taking a call: no place, down or on no node, and its node gone during the call. */
+/** Failures that keep a tier from taking a call: no place, down or on no node, and its node gone during the call. */
 const TIER_FAILURES = ["busy", "unavailable", "lost"] as const;
 export type TierFailure = (typeof TIER_FAILURES)[number];
 

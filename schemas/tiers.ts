@@ -14,7 +14,7 @@ const { url, max_bytes, user_agent, accept_language, country, ...more } = picked
   TIER_OPTIONS,
 );
 
-/** What a tier gets of a request: the options that reach it, those that not every caller has being optional. */
+/** A request as a tier gets it: the options that reach it, those that not every caller has being optional. */
 export const TierRequest = Type.Object({
   url,
   /**
@@ -41,7 +41,7 @@ export const TierRequest = Type.Object({
   ),
   /** A part of the resource, as a Range header writes it; only the route `direct` supports it. Default: the whole. */
   range: Type.Optional(Type.String()),
-  /** What is left of the caller's time, since clocks of nodes differ. */
+  /** Rest of the caller's time, since clocks of nodes differ. */
   left_ms: Type.Optional(Type.Integer()),
 });
 export type TierRequest = Static<typeof TierRequest>;
@@ -58,7 +58,7 @@ const Refusal = Type.Object({
   detail: Nullable(Type.String()),
 });
 
-/** What a tier asks a caller on another node. `admission` numbers the admissions of one call. */
+/** Question of a tier to a caller on another node. `admission` numbers the admissions of one call. */
 export const TierQuestion = Type.Union([
   /** May this request be sent: robots.txt, a slot, the key's ownership. */
   Type.Object({
@@ -81,7 +81,7 @@ export const TierQuestion = Type.Union([
 ]);
 export type TierQuestion = Static<typeof TierQuestion>;
 
-/** Of `admit` and `limits` an object, of `before_send` a boolean, of the others null. */
+/** Answer to a TierQuestion: to `admit` and `limits` an object, to `before_send` a boolean, to the others null. */
 export const TierAnswer = Type.Union([
   Type.Object({ kind: Type.Literal("admitted"), admission: Type.Integer() }),
   Type.Object({ kind: Type.Literal("refused"), refusal: Refusal }),
@@ -94,7 +94,7 @@ export type AdmissionAnswer = Extract<TierAnswer, { readonly kind: "admitted" | 
 export type LimitsAnswer = Extract<TierAnswer, { readonly kind: "limits" }>;
 
 const common = {
-  /** What the request has changed of its session's cookies, sealed. */
+  /** Changes of the request to its session's cookies, sealed. */
   session_changes: Type.Optional(Type.String()),
   redirects: Type.Array(Redirect),
   ms: Type.Number(),
@@ -117,10 +117,10 @@ export const TierReply = Type.Union([
     detail: Type.Optional(Type.String()),
     screenshot: Type.Optional(Type.Omit(StoredScreenshot, ["sha256"])),
     screenshot_bytes: Type.Optional(Bytes()),
-    /** What came of the steps, as JSON, and their files one after another. */
+    /** Outcomes of the steps, as JSON, and their files one after another. */
     actions: Type.Optional(Bytes()),
     action_files: Type.Optional(Bytes()),
-    /** What the caller asked for and the page did not come to: a FetchError and a sentence. */
+    /** Wish of the caller that the page did not come to: a FetchError and a sentence. */
     shortfall: Type.Optional(Type.Object({ error: Type.String(), detail: Type.String() })),
   }),
   Type.Object({

@@ -37,7 +37,7 @@ export const SourceAnswer = Type.Union([
     /** Names in lower case, every header the upstream sent. */
     headers: Type.Record(Type.String(), Type.String()),
     content_type: Nullable(Type.String()),
-    /** Of the exact bytes after content decoding; the blob store has them. */
+    /** Digest of the exact bytes after content decoding; the blob store has them. */
     sha256: Sha256,
     bytes: Type.Integer(),
     /** When these bytes last came from the upstream, ISO 8601. */
@@ -133,7 +133,7 @@ export const SlotAnswer = Type.Union([
 ]);
 export type SlotAnswer = Static<typeof SlotAnswer>;
 
-/** What became of a slot. Each is recorded once; a slot without an outcome expires. */
+/** Outcome of a slot. Each is recorded once; a slot without an outcome expires. */
 export const SlotOutcome = Type.Object({
   slot_id: Type.String(),
   slot: Slot,
@@ -183,7 +183,7 @@ export const SlotRefill = Type.Object({
 });
 export type SlotRefill = Static<typeof SlotRefill>;
 
-/** One limiter per egress, the key: it grants the right to send the next request. */
+/** The limiter of an egress, the key: it grants the right to send the next request. */
 export const limiterContract = (name: string, shard_by: string) =>
   contract(
     name,
