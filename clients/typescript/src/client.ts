@@ -56,7 +56,7 @@ export class Trawl {
     this.sessions = sessions(this.#readers);
   }
 
-  /** One page. What it failed with stands in `error` of the answer; only a refused request is thrown. */
+  /** Fetches one page. Its failure stands in `error` of the answer; only a refused request is thrown. */
   fetch(url: string, options?: Omit<api.FetchBody, "url">, call?: CallOptions): Promise<api.FetchResponse> {
     return this.#readers.post("/v1/fetch", { ...options, url }, call);
   }
@@ -122,7 +122,7 @@ export class Trawl {
     );
   }
 
-  /** What the key may do, and what its customer has agreed to. */
+  /** Rights of the key, and what its customer has agreed to. */
   account(call?: CallOptions): Promise<api.AccountView> {
     return this.#readers.get("/v1/account", {}, call);
   }
@@ -131,7 +131,7 @@ export class Trawl {
     return this.#readers.get("/v1/usage", query, call);
   }
 
-  /** What is left of the key's allowances. */
+  /** The rest of the key's allowances. */
   quota(call?: CallOptions): Promise<api.Quota> {
     return this.#readers.get("/v1/quota", {}, call);
   }

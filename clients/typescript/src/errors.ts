@@ -1,10 +1,10 @@
 /**
  * Everything that a call can fail with: one class, told apart by `code`, so that a `switch` over it is complete when the compiler says so.
- * What a page or a search failed with is no error of a call: it stands in `error` of the answer.
+ * The failure of a page or a search is no error of a call: it stands in `error` of the answer.
  */
 import { type ErrorBody, type Mistake, REFUSAL_CODES, type RefusalCode } from "./generated/api.ts";
 
-/** Of a refusal that is a sentence or a list of mistakes, by its status. */
+/** Codes of a refusal that is a sentence or a list of mistakes, by its status. */
 const STATUS_CODES = {
   401: "unauthorized",
   404: "not_found",
@@ -22,7 +22,7 @@ const STATUS_CODES = {
 } as const;
 
 /**
- * What never was an answer of the service. `connection`: no answer came, or it broke off. `timeout` is also the service's code for an
+ * Failures that never were an answer of the service. `connection`: no answer came, or it broke off. `timeout` is also the service's code for an
  * answer that took too long (then `status` is 504). `aborted`: by the caller's signal. `protocol`: an answer that is none of this API.
  * `invalid_signature`: a webhook that is not from the service.
  */
@@ -47,7 +47,7 @@ interface Details {
 export class TrawlError extends Error {
   override readonly name = "TrawlError";
   readonly code: ErrorCode;
-  /** Of the answer; null: there was none. */
+  /** Status of the answer; null: there was none. */
   readonly status: number | null;
   /** Names the request in the logs of the service; null: no answer came. */
   readonly requestId: string | null;
@@ -57,7 +57,7 @@ export class TrawlError extends Error {
   readonly body: ErrorBody | null;
   /** The code as the service gave it; null: it gave none. */
   readonly serverCode: string | null;
-  /** Of the request, each with its place: only with `invalid_request`. */
+  /** Mistakes of the request, each with its place: only with `invalid_request`. */
   readonly mistakes: readonly Mistake[];
 
   constructor(code: ErrorCode, message: string, details: Details = {}) {
@@ -73,7 +73,7 @@ export class TrawlError extends Error {
   }
 }
 
-/** Of an answer that is none of 2xx; `text`: its body. */
+/** The error for an answer that is none of 2xx; `text`: its body. */
 export function refusal({ status, headers }: Response, text: string, now_ms: number): TrawlError {
   const body = errorBody(text);
   const detail = body?.detail;

@@ -1,4 +1,4 @@
-/** One way to the service: the key, deadlines, the caller's signal, and retries within a budget. It knows no operation. */
+/** The HTTP layer: the key, deadlines, the caller's signal, and retries within a budget. It knows no operation. */
 import { refusal, TrawlError } from "./errors.ts";
 
 export interface ClientOptions {
@@ -48,7 +48,7 @@ export interface Http {
 const TIMEOUT_MS = 300_000;
 const RETRIES = 3;
 const BUDGET = 10;
-/** What each call gives back to the budget. */
+/** Share that each call gives back to the budget. */
 const BUDGET_SHARE = 0.1;
 const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 8_000;
@@ -171,7 +171,7 @@ export function http(options: ClientOptions): Http {
   };
 }
 
-/** What `fetch` or the reading of a body was rejected with, as an error of this client. */
+/** Turns what `fetch` or the reading of a body was rejected with into an error of this client. */
 export function failure(problem: unknown, signal?: AbortSignal): TrawlError {
   if (problem instanceof TrawlError) return problem;
   if (signal?.aborted)

@@ -116,7 +116,7 @@ export class Job<Item extends JobItem = JobItem> implements AsyncIterable<Item> 
     return this.results();
   }
 
-  /** Of a crawl: every address that it has seen, with why it was not fetched. */
+  /** Every address that a crawl has seen, with why it was not fetched. */
   urls(query: Omit<GetJobUrlsQuery, "from"> = {}, call?: CallOptions): Listed<CrawlUrlPage, CrawlUrl> {
     return listed(
       (from) =>
@@ -128,7 +128,7 @@ export class Job<Item extends JobItem = JobItem> implements AsyncIterable<Item> 
     );
   }
 
-  /** What `urls` lists, as CSV. */
+  /** The list of `urls` as CSV. */
   urlsCsv(query: GetJobUrlsCsvQuery = {}, call?: CallOptions): Promise<Response> {
     return this.#bytes("/urls.csv", query, call);
   }
@@ -146,18 +146,18 @@ export class Job<Item extends JobItem = JobItem> implements AsyncIterable<Item> 
     return this.#http.json({ method: "GET", path: `${this.#path()}/sinks`, isRepeatable: true }, call);
   }
 
-  /** What it has delivered stays. */
+  /** Results that the sink has delivered stay. */
   async removeSink(sink_id: string, call?: CallOptions): Promise<void> {
     const path = `${this.#path()}/sinks/${encodeURIComponent(sink_id)}`;
     await this.#http.json({ method: "DELETE", path, isRepeatable: true }, call);
   }
 
-  /** What was archived, as a WACZ file; `range` as in HTTP. */
+  /** The archive of the job as a WACZ file; `range` as in HTTP. */
   wacz({ range }: BodyOptions = {}, call?: CallOptions): Promise<Response> {
     return this.#bytes(".wacz", {}, call, range);
   }
 
-  /** What was archived, as a WARC file; `range` as in HTTP. */
+  /** The archive of the job as a WARC file; `range` as in HTTP. */
   warc({ range }: BodyOptions = {}, call?: CallOptions): Promise<Response> {
     return this.#bytes(".warc.gz", {}, call, range);
   }
@@ -179,7 +179,7 @@ export class Job<Item extends JobItem = JobItem> implements AsyncIterable<Item> 
     if (response.body === null) throw new TrawlError("protocol", `The answer to ${path} has no body`);
     try {
       for await (const line of linesOf(response.body, SILENT_MS)) {
-        // What had arrived before the signal is given no more.
+        // Lines that had arrived before the signal are given no more.
         if (call.signal?.aborted) throw failure(call.signal.reason, call.signal);
         if (line !== "") yield JSON.parse(line) as Item;
       }

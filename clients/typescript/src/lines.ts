@@ -23,7 +23,7 @@ export async function* linesOf(body: ReadableStream<Uint8Array>, silent_ms: numb
       rest += text.slice(from);
     }
   } finally {
-    // Of a connection that broke there is nothing left to close.
+    // A connection that broke leaves nothing to close.
     reader.cancel().catch(() => {});
   }
 }

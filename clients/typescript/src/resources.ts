@@ -119,7 +119,7 @@ export function monitors({ get, post, change, remove }: Readers) {
   };
 }
 
-/** What several fetches have in common, by their `session_id`: cookies, a user agent, a language. */
+/** State that several fetches share by their `session_id`: cookies, a user agent, a language. */
 export function sessions({ get, post, change, remove }: Readers) {
   const of = (session_id: string): string => `/v1/sessions/${part(session_id)}`;
   return {
@@ -157,7 +157,7 @@ export function keys({ get, post, change, remove }: Readers) {
     /** The key itself is told only here. */
     create: (options: api.KeyBody = {}, call?: CallOptions) =>
       post<api.AccountKeyCreated>("/v1/keys", options, call),
-    /** What is left out stays; null takes a limit away. */
+    /** Fields that are left out stay; null takes a limit away. */
     change: (
       prefix: string,
       { last_admin, ...fields }: api.KeyChange & api.ChangeKeyQuery,
@@ -194,7 +194,7 @@ export function invoices({ get }: Readers) {
 const MAX_PART_BYTES = 8 * 2 ** 20;
 
 interface UploadOptions extends Pick<api.CreateArchiveImportBody, "shared"> {
-  /** Of the content, as hexadecimal digits. Default: computed, for which the whole content is read into memory. */
+  /** SHA-256 of the content, as hexadecimal digits. Default: computed, for which the whole content is read into memory. */
   readonly sha256?: string;
 }
 
@@ -240,7 +240,7 @@ function imports({ get, post, remove, bytes, append }: Readers) {
   };
 }
 
-/** What was fetched with `archive`, and archive files that were imported. */
+/** Fetches with `archive`, and archive files that were imported. */
 export function archive(readers_of: Readers) {
   const { get, bytes } = readers_of;
   return {
@@ -324,7 +324,7 @@ export function companies({ get, post, remove, bytes }: Readers) {
     /** A page of all companies; after the last one, `changes` goes on from `changes_cursor`. */
     baseline: (query?: api.ListCompanyBaselineQuery, call?: CallOptions) =>
       get<api.ListCompanyBaselineResponse>("/v1/companies/baseline", query, call),
-    /** What has changed since a moment or a cursor: `next_cursor` is kept for the next question. */
+    /** Changes since a moment or a cursor: `next_cursor` is kept for the next question. */
     changes: (query?: api.ListCompanyChangesQuery, call?: CallOptions) =>
       get<api.ListCompanyChangesResponse>("/v1/companies/changes", query, call),
     /** The sources of the register, with their licences and how they are. */
