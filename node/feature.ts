@@ -38,7 +38,7 @@ type SettingsOf<S extends Sections> = { readonly [Name in keyof S]: Static<S[Nam
 export interface Feature<S extends Sections, N extends Tokens, P extends Tokens> {
   readonly name: string;
   readonly settings: S;
-  /** What a schema cannot check: a variable and its mistake, or null. */
+  /** Checks what a schema cannot: a variable and its mistake, or null. */
   problem?(settings: SettingsOf<S>): { readonly env: string; readonly message: string } | null;
   /** Every collection that it uses and no other list names: a node does not start with one that is missing here. */
   readonly collections: readonly Declared[];
@@ -46,9 +46,8 @@ export interface Feature<S extends Sections, N extends Tokens, P extends Tokens>
   readonly sealed?: () => Promise<Readonly<Record<string, SealedCollection>>>;
   /** Hosts that only this feature may ask. Default: none. */
   hosts?(settings: SettingsOf<S>, config: NodeConfig): readonly HostOwner[];
-  /** What it takes of other features, which join before it. */
+  /** Tokens of other features, which join before this one. */
   readonly needs: N;
-  /** What it gives to other features. */
   readonly provides: P;
   /**
    * Before the node joins the cluster, once for each node that starts. A feature loads its modules here, so that commands start
@@ -57,7 +56,7 @@ export interface Feature<S extends Sections, N extends Tokens, P extends Tokens>
   open(node: OpeningNode, settings: SettingsOf<S>): Promise<OpenFeature<Values<N>, Values<P>>>;
 }
 
-/** What the compiler takes a feature's settings from. */
+/** The compiler takes a feature's settings from this call. */
 export const feature = <S extends Sections, N extends Tokens, P extends Tokens>(
   definition: Feature<S, N, P>,
 ): Feature<S, N, P> => definition;
@@ -74,7 +73,7 @@ export type FeatureSettings<F extends readonly unknown[]> = Intersection<
   F[number] extends infer One ? (One extends Feature<infer S, any, any> ? SettingsOf<S> : never) : never
 >;
 
-/** What a feature may use before the node has joined its cluster. Every field lives as long as the node. */
+/** The node as a feature uses it before the node has joined its cluster. Every field lives as long as the node. */
 export interface OpeningNode extends Omit<Node, "ask"> {
   readonly config: NodeConfig;
   readonly topology: Topology;
@@ -85,15 +84,14 @@ export interface OpeningNode extends Omit<Node, "ask"> {
   readonly user_agent: string;
   /** Undefined: no collector is configured, and nothing is traced. */
   readonly tracing: Tracing | undefined;
-  /** What the documents and everything that is made from them carry. */
+  /** Id that the documents and everything that is made from them carry. */
   readonly store_id: string;
   /** The memory for bodies on this node. */
   readonly memory: ByteBudget;
-  /** What each cache of this node may hold. */
   readonly caches: CacheLimits;
   /** SSRF protection. */
   readonly destination: Destination;
-  /** The same, and it refuses the hosts that a feature owns. */
+  /** SSRF protection that also refuses the hosts that a feature owns. */
   readonly unowned_destination: Destination;
   /** Which hosts a feature owns. */
   readonly hosts: HostOwners;
@@ -129,7 +127,7 @@ export interface OpeningNode extends Omit<Node, "ask"> {
   readonly dataPath: (name: string) => string;
 }
 
-/** What a feature may use once the node has joined its cluster. The actors of the node run when all features have joined. */
+/** The node as a feature uses it once the node has joined its cluster. The actors of the node run when all features have joined. */
 export interface JoinedNode extends OpeningNode, Node {
   /** The name of this node, unlike that of every other and every earlier one. */
   readonly name: string;
@@ -153,7 +151,7 @@ export interface ReaderOptions {
   readonly pools: Readonly<Record<string, ReaderPool>>;
 }
 
-/** What differs between pools of readers. */
+/** Settings that differ between pools of readers. */
 export type ReaderPool = Pick<PoolSettings, "heap_mb" | "max_rss_mb" | "cpu_ms"> & Partial<PoolSettings>;
 
 /** A feature before the node has joined. `Given`: what it needs of others; `Provided`: what it gives to them. */
@@ -169,16 +167,16 @@ export interface OpenFeature<Given = unknown, Provided = object> {
   readonly close?: () => Promise<void>;
 }
 
-/** What a feature contributes to a node that has joined. */
+/** A feature after the node has joined. */
 export interface JoinedFeature<Provided = object> {
   readonly provides: Provided;
   readonly actors?: readonly Actor[];
   readonly routes?: readonly Route[];
   /** Names, sentences and examples in /openapi.json. */
   readonly reference?: ApiReference;
-  /** What /ready asks, by name. */
+  /** Checks of /ready, by name. */
   readonly checks?: Readonly<Record<string, Check>>;
-  /** What an operator should change although everything works, for /ready. */
+  /** Changes that an operator should make although everything works, for /ready. */
   readonly warnings?: () => readonly string[];
   /** For operators, of this node. */
   readonly node_figures?: () => NodeFigures;

@@ -76,7 +76,7 @@ export const withoutOwnedHosts = (egress: Egress, { ownerOf }: HostOwners): Egre
   },
 });
 
-/** The same for parts that open sockets of their own. */
+/** A destination without owned hosts, for parts that open sockets of their own. */
 export const unownedDestination = (destination: Destination, { ownerOf }: HostOwners): Destination => ({
   ...destination,
   url: (url, networks) => (ownerOf(url) === null ? destination.url(url, networks) : "blocked_destination"),

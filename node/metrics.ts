@@ -1,4 +1,4 @@
-/** What a node counts of itself: its stores, its requests out, its readers and its disk. */
+/** Metrics that a node has of itself: its stores, its requests out, its readers and its disk. */
 import { SECONDS, type MetricTable } from "../cluster/ports/metrics.ts";
 import { CONTENT_KINDS } from "../schemas/fetch.ts";
 

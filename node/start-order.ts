@@ -1,7 +1,6 @@
 /** The order in which features start: each after those that provide what it needs, else as they are listed. Pure. */
 import type { Tokens } from "./token.ts";
 
-/** What a feature declares of its needs. */
 export interface Declared {
   readonly name: string;
   readonly needs: Tokens;

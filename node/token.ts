@@ -1,9 +1,9 @@
 /**
- * What a slice gives to others has a token, which the slice exports (`feature/tokens.ts`). A feature declares the tokens
+ * Tokens: a slice exports one for each value that it gives to others (`feature/tokens.ts`). A feature declares the tokens
  * that it needs and provides; start-order.ts makes the order of the start from them.
  */
 
-/** One value: exactly one feature provides it. */
+/** A token of a value that exactly one feature provides. */
 export interface Token<T> {
   readonly kind: "one";
   /** For messages of the start: "page index". */

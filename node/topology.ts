@@ -1,4 +1,4 @@
-/** What this node is: its roles, and the engines it runs on. Computed once, from the settings. */
+/** The roles of this node, and the engines it runs on. Computed once, from the settings. */
 import { type Tier, TIERS } from "../schemas/tier-table.ts";
 import type { NodeConfig } from "./node-settings.ts";
 
@@ -11,7 +11,7 @@ export interface Topology {
   readonly named_tiers: ReadonlySet<Tier>;
   /** The tiers that it offers as far as they are configured. */
   readonly tiers: ReadonlySet<Tier>;
-  /** One process, and no bus between nodes. */
+  /** The service is one process, and there is no bus between nodes. */
   readonly isAlone: boolean;
   readonly documents: "sqlite" | "mongodb";
   readonly blobs: "files" | "s3";
