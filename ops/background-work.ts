@@ -1,4 +1,4 @@
-/** What a node does beside its requests: gauges, expiry, removal of bodies, repair of what a crash left, memory given back. */
+/** Work of a node beside its requests: gauges, expiry, removal of bodies, repair of what a crash left, memory given back. */
 import { recoverPending, PENDING_TTL_MS } from "../gateway/pending-requests.ts";
 import type { Actor } from "../cluster/actor.ts";
 import { retryMarked } from "../cluster/dead-letters.ts";
@@ -17,7 +17,7 @@ import type { StoreIdentity } from "./store-identity.ts";
 import { EXPIRING } from "./collections.ts";
 
 export interface BackgroundWork {
-  /** What an operator should know or do. */
+  /** Sentences on what an operator should know or do. */
   readonly warnings: () => readonly string[];
   readonly stop: () => void;
 }

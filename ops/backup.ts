@@ -47,7 +47,7 @@ interface CopiedFile {
 }
 
 export interface BackupManifest {
-  /** Of this file. */
+  /** Version of this file. */
   readonly manifest: 1;
   readonly data_format: number;
   readonly build: BuildInfo;

@@ -26,9 +26,9 @@ export interface Membership {
   readonly serve: (actors: readonly Actor[]) => Promise<void>;
   /** The name of this node, unlike that of every other and every earlier one. */
   readonly node: string;
-  /** What /ready asks, by name. */
+  /** Checks of /ready, by name. */
   readonly checks: Readonly<Record<string, { readonly ping: () => Promise<void>; readonly gates: boolean }>>;
-  /** What /ready tells besides, as sentences. */
+  /** Sentences that /ready tells besides. */
   readonly warnings: () => readonly string[];
   /** How far this node's clock is ahead of the cluster's; null: there is no other node, or it is not known. */
   readonly clock_skew_ms: () => number | null;
@@ -37,7 +37,7 @@ export interface Membership {
   readonly ownedPartitions: () => readonly { readonly partition: number; readonly epoch: number }[];
   /** The reports of all nodes, after `announce`. Throws Fault. */
   readonly reports: () => Promise<readonly NodeReport[]>;
-  /** Of all nodes, after `announce`; answers which have set it. Throws Fault. */
+  /** Sets the level on all nodes, after `announce`; answers which have set it. Throws Fault. */
   readonly setLogLevel: (level: LogLevel) => Promise<readonly string[]>;
   /** From now on `trawl nodes` and `trawl drain` find this node. */
   readonly announce: (admin: NodeAdmin) => Promise<void>;

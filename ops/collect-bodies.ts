@@ -8,7 +8,7 @@
  * Objects of the store in which several bodies are (`Blobs.sweep`) are looked after beside it: of those whose names begin like the digests a
  * sixteenth each time, because each is asked for in the documents. A node alone has looked at all of them after three days.
  *
- * What no document names is lost for good, so it trusts neither the documents nor itself: it removes nothing while the documents
+ * A removed body is lost for good, so the collection trusts neither the documents nor itself: it removes nothing while the documents
  * and the bodies do not belong together (store-identity.ts), nothing while more than a fifth of what it looks at would go, at most
  * a fifth of a part at once and a thousandth of all bodies an hour. `trawl bodies collect --force` lifts these limits for three days
  * (ops/decisions/0144-identity-of-stores.md).
@@ -48,13 +48,13 @@ const PARTS = 256;
 const DIGITS = 16;
 const HOUR_MS = 60 * 60_000;
 const MIN_AGE_MS = 48 * HOUR_MS;
-/** Of what is looked at. */
+/** Share of the bodies that are looked at. */
 const MAX_SHARE = 1 / 5;
 /** The share of fewer bodies says nothing: they are judged with those of the parts before. */
 const MIN_SAMPLE = 100;
 /** So few are removed whatever share they are. */
 const FEW = 16;
-/** Of all bodies. */
+/** Share of all bodies. */
 const MAX_SHARE_AN_HOUR = 1 / 1_000;
 /** In an hour, however few bodies there are. */
 const MIN_AN_HOUR = 4;
@@ -63,7 +63,7 @@ const FORCED_MS = 72 * HOUR_MS;
 
 const KEY = "collection";
 
-/** What all nodes share. */
+/** State that all nodes share. */
 interface CollectionRecord {
   readonly hour_began_ms: number;
   /** Bodies whose removal began within this hour. */
@@ -89,7 +89,7 @@ interface Stop {
 /** Bodies of one part. */
 interface Looked {
   readonly bodies: number;
-  /** Those that are to be removed and were not when the part was looked at before. */
+  /** Bodies that are to be removed and were not when the part was looked at before. */
   readonly new_unreferenced: number;
 }
 
@@ -104,7 +104,7 @@ const FORCED: Judgement = { isTooMuch: false, all_bodies: Infinity };
 export function collectBodies(deps: CollectBodiesDeps): BodyCollection {
   const { documents, blobs, identity, clock, metrics, log, random } = deps;
   let part = Math.floor(random.next() * PARTS);
-  /** Of the names of shared objects, behind the digits of the part: the next one in each round. */
+  /** Digit of the names of shared objects, behind the digits of the part: the next one in each round. */
   let digit = Math.floor(random.next() * DIGITS);
   /** The parts looked at last, as many as make a sample. */
   let sample: Looked[] = [];

@@ -57,7 +57,7 @@ export interface Running extends Pick<Stopping, "stop" | "ended" | "crash"> {
   readonly signInLink: () => string | null;
   /** Whether the API is served at the address; else only the node's status. */
   readonly serves: boolean;
-  /** What an operator should know at once. */
+  /** Sentences that an operator should know at once. */
   readonly warnings: readonly string[];
   /** Starts what reads pages before the first one comes, on a node that reads any. Does not wait. */
   readonly warmReaders: () => void;

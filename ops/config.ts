@@ -53,7 +53,7 @@ export function readConfig(environment: Environment, readFile?: (path: string) =
 const isKnown = (name: string): boolean =>
   SETTINGS.some(({ env, secret }) => env === name || (secret && `${env}_FILE` === name));
 
-/** One line of `trawl config`. */
+/** A line of `trawl config`. */
 export interface SettingRow {
   readonly variable: string;
   /** As text; null: not set and without a default. */

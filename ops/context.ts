@@ -1,4 +1,4 @@
-/** What all features of a node share: the stores, the egress, the worker processes. */
+/** The context that all features of a node share: the stores, the egress, the worker processes. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { allowedNetworks } from "../actors/business/accounts/allowed-networks.ts";
@@ -140,7 +140,7 @@ export async function openContext(
   };
 }
 
-/** What features may use now that the node has joined. */
+/** Adds to the context what features may use now that the node has joined. */
 export function joinContext(
   context: OpeningNode,
   { cluster, node }: Pick<Membership, "cluster" | "node">,

@@ -219,7 +219,7 @@ const identityFinding = (config: Config, openDocuments: DoctorDeps["openDocument
     advice: "Check TRAWL_DOCUMENTS and TRAWL_BLOBS",
   });
 
-/** One request to the web says whether names are resolved, whether requests leave, and what time others have. */
+/** A request to the web says whether names are resolved, whether requests leave, and what time others have. */
 async function webFindings({ config, now_ms }: DoctorDeps): Promise<readonly Finding[]> {
   const { dns_servers, ca_file, allow } = config.egress;
   const { archive_url } = config.tiers;
@@ -392,7 +392,7 @@ async function machineFindings({ storage }: Config): Promise<readonly Finding[]>
   ];
 }
 
-/** Of the folder, or of the one in which it will be created. */
+/** Measures the disk of the folder, or of the one in which it will be created. */
 async function diskOf(check: string, folder: string): Promise<Finding> {
   let place = folder;
   while (!existsSync(place) && dirname(place) !== place) place = dirname(place);

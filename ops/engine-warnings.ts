@@ -1,5 +1,5 @@
 /**
- * What is dangerous about the addresses of the engines: a connection that leaves this machine without TLS, or without a password. Said
+ * Dangers in the addresses of the engines: a connection that leaves this machine without TLS, or without a password. Said
  * at start and by `trawl doctor`. Pure.
  */
 import type { Config } from "./config.ts";

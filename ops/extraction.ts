@@ -71,7 +71,7 @@ async function pause(clock: Clock, signal: AbortSignal | undefined): Promise<voi
 /** How much longer a document may take than its CPU time, on a machine that other work keeps busy. */
 const BUSY_FACTOR = 12;
 const QUEUE_LIMIT = 256;
-/** One is left to the service itself. */
+/** A core is left to the service itself. */
 const READER_CORES = Math.max(1, availableParallelism() - 1);
 
 interface Readers extends Workers {

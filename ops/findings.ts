@@ -1,4 +1,4 @@
-/** What `trawl doctor` says of what it measured: a state, a sentence, and what to do about it. Pure; doctor.ts measures. */
+/** Findings of `trawl doctor`: a state, a sentence, and what to do about it. Pure; doctor.ts measures. */
 import { WARN_SKEW_MS, MAX_SKEW_MS } from "../cluster/clock-skew.ts";
 
 export interface Finding {
@@ -6,7 +6,7 @@ export interface Finding {
   /** `off`: not configured, and the service works without it. */
   readonly state: "ok" | "warning" | "off";
   readonly detail: string;
-  /** What an operator should do; null: nothing. */
+  /** Advice to an operator; null: nothing is to do. */
   readonly advice: string | null;
 }
 

@@ -54,10 +54,10 @@ interface HttpDeps {
   readonly membership: Membership;
   readonly usage: Metering;
   readonly storeWatch: StoreWatch;
-  /** What /ready asks, by name. */
+  /** Checks of /ready, by name. */
   readonly checks: StatusRoutesDeps["checks"];
   readonly draining: () => boolean;
-  /** Of the node itself; features have their own. */
+  /** Warnings of the node itself; features have their own. */
   readonly warnings: () => readonly string[];
   readonly metrics: StatusRoutesDeps["metrics"];
 }
@@ -188,7 +188,7 @@ export const isPublished = ({
 }: JoinedNode["config"]["gateway"]): boolean =>
   public_url !== undefined || trusted_proxies.length > 0 || !isLoopbackHost(host);
 
-/** What every node answers. */
+/** Routes of every node. */
 function statusOf(deps: HttpDeps, http_server: string, metrics_readers: MetricsReaders): readonly Route[] {
   const { context, parts, membership, checks, draining, warnings, metrics } = deps;
   const { memory, version, clock } = context;
@@ -207,7 +207,7 @@ function statusOf(deps: HttpDeps, http_server: string, metrics_readers: MetricsR
   });
 }
 
-/** What a gateway answers. */
+/** Routes of a gateway. */
 function apiOf(
   { context, parts, membership }: HttpDeps,
   own: readonly Route[],

@@ -9,7 +9,7 @@ import { repeatedly } from "./every-minute.ts";
 
 /** Between two looks. */
 export const LOOK_EVERY_MS = 5_000;
-/** Of one core, since the last look. A node without requests takes 1 to 2 %, one that answers ten fetches a second 5 % and more. */
+/** Share of one core, since the last look. A node without requests takes 1 to 2 %, one that answers ten fetches a second 5 % and more. */
 export const RESTS_BELOW = 0.03;
 /** Between two collections: each takes the thread for 0.05 to 0.1 s. */
 export const COLLECT_EVERY_MS = 10 * 60_000;

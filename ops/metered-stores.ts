@@ -52,7 +52,7 @@ export function meteredDocuments(documents: Documents, deps: MeteredDeps): Docum
   };
 }
 
-/** Of a read the time until it begins: its bytes come as fast as they are taken. */
+/** A read is timed until it begins: its bytes come as fast as they are taken. */
 export function meteredBlobs(blobs: Blobs, deps: MeteredDeps): Blobs {
   const meter = timed(deps, "object_storage");
   return {

@@ -1,5 +1,5 @@
 /**
- * What changed in stored documents from one data format to the next, and how documents of the former are rewritten in place.
+ * Changes of stored documents from one data format to the next, and how documents of the former are rewritten in place.
  *
  * A step goes through whole collections in the order of their keys and stores after each page how far it came, so that one that
  * was interrupted goes on there. A rewrite gives null for a document that has the new shape already: a page may be gone
@@ -159,7 +159,7 @@ export interface MigrationRun {
 /** True when there is a step from this format. */
 export const canMigrate = (from: number): boolean => MIGRATIONS.some((step) => step.from === from);
 
-/** One step. Answers how many documents it rewrote. Throws Fault. */
+/** Runs a step. Answers how many documents it rewrote. Throws Fault. */
 export async function migrateStep(
   documents: Documents,
   { from, cursor, onPage }: MigrationRun,

@@ -1,4 +1,4 @@
-/** What a node reports about itself to operators, from what runs on it. */
+/** A node's report about itself to operators, from what runs on it. */
 import type { Cluster } from "../cluster/embedded.ts";
 import type { NodeFigures, NodeReport } from "../cluster/ports/node-directory.ts";
 import type { BuildInfo } from "./build-info.ts";
@@ -13,7 +13,7 @@ export interface NodeReportDeps {
   readonly http: Pick<HttpServers, "apiAddress" | "status_address" | "listening">;
   readonly started_ms: number;
   readonly draining: () => boolean;
-  /** What features add. */
+  /** Figures that features add. */
   readonly figures: () => readonly NodeFigures[];
 }
 

@@ -9,7 +9,7 @@ export function readOperatorKey({ storage }: Pick<Config, "storage">): string | 
   try {
     return readFileSync(join(storage.data_dir, OPERATOR_KEY_FILE), "utf8").trim();
   } catch (problem) {
-    // Of another user, it is no key of this one.
+    // The file of another user has no key of this one.
     if (["ENOENT", "EACCES", "ENOTDIR"].includes((problem as NodeJS.ErrnoException).code!)) return null;
     throw problem;
   }

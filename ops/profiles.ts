@@ -25,7 +25,7 @@ const PRIVATE_FILE = 0o600;
 const PRIVATE_FOLDER = 0o700;
 const OF_OTHERS = 0o077;
 
-/** Of the XDG base directories; on Windows below APPDATA. */
+/** A path in the XDG base directories; on Windows below APPDATA. */
 export function profilesPath({ XDG_CONFIG_HOME, APPDATA, HOME }: Environment): string {
   return join(XDG_CONFIG_HOME || APPDATA || join(HOME || homedir(), ".config"), "trawl", "profiles.json");
 }

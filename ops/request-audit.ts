@@ -17,7 +17,7 @@ export interface AuditedRequest extends RequestSent {
 
 type Row = readonly [domain: string, at_ms: number, fetch_id: string, epoch: number];
 
-/** One document: a node's requests of about a second. */
+/** A document: a node's requests of about a second. */
 interface Batch {
   readonly node: string;
   readonly rows: readonly Row[];

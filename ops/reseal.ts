@@ -25,7 +25,7 @@ export interface ResealOptions {
   readonly isStopped?: () => boolean;
 }
 
-/** Of all features. */
+/** Sealed collections of all features. */
 export async function sealedCollections(): Promise<Readonly<Record<string, SealedCollection>>> {
   const all: Record<string, SealedCollection> = {};
   for (const { sealed } of FEATURES as readonly AnyFeature[]) Object.assign(all, await sealed?.());

@@ -29,7 +29,7 @@ interface ScrubRecord {
 
 const RECORDS = STORES.of<ScrubRecord>();
 
-/** The same store, in which a damaged document of a cache is removed when it is read, and is not there. */
+/** The store, in which a damaged document of a cache is removed when it is read, and is not there. */
 export const withoutDamagedCaches = (
   documents: Documents,
   { log, rebuildable }: Pick<ScrubDeps, "log" | "rebuildable">,

@@ -9,7 +9,7 @@ import type { Closers } from "./stopping.ts";
 export interface StartedFeatures {
   /** In the order of the list, not of the start: routes and settings are shown in it. */
   readonly parts: readonly JoinedFeature[];
-  /** What a feature gives. */
+  /** The value that a feature gives for a token. */
   readonly given: <T>(of: Token<T>) => T;
 }
 

@@ -17,7 +17,7 @@ interface Starting {
 }
 
 /**
- * What an attempt resolves with. Attempts that an unreachable engine fails are repeated. Throws what the last one threw: at
+ * Repeats attempts that an unreachable engine fails; resolves with what an attempt resolves with. Throws what the last one threw: at
  * once where an engine refuses (credentials, no space) or where anything else is wrong.
  */
 export async function startWhenReachable<T>(

@@ -6,7 +6,7 @@ import type { Clock } from "../cluster/ports/clock.ts";
 import type { Log } from "../cluster/ports/log.ts";
 
 export interface StopSteps {
-  /** What is left of the limit. */
+  /** Rest of the limit. */
   readonly left_ms: () => number;
   /** Waits for the step, but not for longer than `within_ms`. */
   readonly run: (name: string, within_ms: number, step: () => Promise<unknown>) => Promise<void>;

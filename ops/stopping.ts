@@ -5,7 +5,7 @@
 import type { Node } from "../cluster/node-record.ts";
 import { stopSteps } from "./stop-steps.ts";
 
-/** What closes each part, in the order in which the parts were opened. */
+/** Functions that close each part, in the order in which the parts were opened. */
 export type Closers = (() => Promise<unknown>)[];
 
 export interface Stopping {
@@ -17,7 +17,7 @@ export interface Stopping {
   readonly crash: (kind: "unhandled_rejection" | "uncaught_exception", problem: unknown) => void;
 }
 
-/** What a stop ends, in this order. */
+/** Parts that a stop ends, in this order. */
 export interface Parts {
   readonly stopBackgroundWork: () => void;
   readonly closeApi: (within_ms: number) => Promise<void>;

@@ -41,7 +41,7 @@ export type Belonging =
 export interface IdentifiedStores {
   readonly documents: Pick<Documents, "get" | "put" | "list" | "remove">;
   readonly blobs: Pick<Blobs, "readMark" | "writeMark" | "isEmpty">;
-  /** What the operator calls them. */
+  /** Names that the operator has for them. */
   readonly places: StorePlaces;
   readonly now_ms: () => number;
   readonly random: Random;
@@ -76,7 +76,7 @@ export async function inspectStores(
   return record === null && mark === null ? null : compare(record, mark, stores.places);
 }
 
-/** What the two stores carry, for an operator; null: nothing. Throws Fault. */
+/** Marks that the two stores carry, for an operator; null: there is none. Throws Fault. */
 export async function readIdentity({
   documents,
   blobs,

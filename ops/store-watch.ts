@@ -14,7 +14,7 @@ import type { Random } from "../cluster/ports/random.ts";
 import { type FailingStore, StoreFailing, type StoreHealth } from "../gateway/store-health.ts";
 import { collection } from "../cluster/collection.ts";
 
-/** One document for each process, removed with other expired ones. */
+/** Documents of probes: one for each process, removed with other expired ones. */
 export const PROBES = collection<{ readonly at_ms: number }>("store_probes", { expires: true });
 
 /** Between two probes of a store that fails. A store that is back is noticed after this time at most. */
@@ -28,7 +28,7 @@ const PROBE_WAIT_MS = 5_000;
 const PROBE_KEPT_MS = 60 * 60_000;
 
 export interface StoreWatch extends StoreHealth {
-  /** The same stores, with their failures noticed. */
+  /** The stores, with their failures noticed. */
   readonly documents: Documents;
   readonly blobs: Blobs;
   /** For /ready: a write to the document store, an answer of the body store. */
@@ -105,7 +105,7 @@ export function watchStores({
     waiting.clear();
   }
 
-  /** One at a time for each store. */
+  /** Probes run one at a time for each store. */
   function probe(one: WatchedStore): Promise<void> {
     one.probing ??= within(clock, PROBE_WAIT_MS, one.probe()).then(
       () => {

@@ -58,7 +58,7 @@ async function connectDocuments(config: Config, isStart: boolean): Promise<Docum
   return mongoDocuments(setting, { rebuildable: REBUILDABLE });
 }
 
-/** What the operator calls the stores. */
+/** Names that the operator has for the stores. */
 export function storePlaces(config: Config): StorePlaces {
   const files = embeddedFiles(config);
   const { blobs, data_dir } = config.storage;

@@ -1,4 +1,4 @@
-/** What generated types are made of: the operations and schemas of the API document that a client sends and receives. */
+/** Model of generated types: the operations and schemas of the API document that a client sends and receives. */
 
 export interface Schema {
   readonly $ref?: string;
@@ -51,7 +51,7 @@ export interface Named {
 const REFERENCE = "#/components/schemas/";
 export const referredName = (reference: string): string => reference.slice(REFERENCE.length);
 
-/** What a client has no types of: pages for people, this document, and what programs that watch a node read. */
+/** Tags that a client has no types of: pages for people, this document, and what programs that watch a node read. */
 const LEFT_OUT = new Set(["about", "internal", "status"]);
 
 /** The query of each operation that has one, and every schema that its operations name, in the order of their names. */

@@ -6,7 +6,7 @@ import { type ApiDocument, type Named, namedSchemas, referredName, type Schema }
 
 const HEAD = '"""Made of the API document by `npm run clients`, which writes it anew: changes are lost."""\n';
 const KEYWORDS = new Set(["class", "from", "global", "import", "in", "is", "not", "pass", "with"]);
-/** What a model of pydantic has by itself. */
+/** Names that a model of pydantic has by itself. */
 const OF_MODELS = new Set(["construct", "copy", "dict", "fields", "json", "schema", "validate"]);
 
 /** Bodies without what stands for itself in a call: the name of the rest, and the fields that are left out. */
@@ -109,7 +109,7 @@ function model(name: string, { properties = {}, required = [] }: Schema): string
     const type = typeOf(schema, "received");
     const key = fieldName(field);
     const isRequired = required.includes(field);
-    // What tells the members of a choice apart is always there.
+    // The field that tells the members of a choice apart is always there.
     const value =
       key !== field
         ? ` = Field(${isRequired ? "ABSENT" : "None"}, alias=${JSON.stringify(field)})`

@@ -16,7 +16,7 @@ interface SharedOptions extends ClientOptions {
 }
 
 const PATH = "/v1/archives";
-/** What the service takes at once. */
+/** The most that the service takes at once. */
 const PART_BYTES = 8 * 2 ** 20;
 const POLL_MS = 500;
 const RETRIES = 5;
@@ -160,7 +160,7 @@ async function send(
 }
 
 const percent = (part: number, whole: number): string => `${Math.floor((part / whole) * 100)} %`;
-/** One line on a terminal, drawn again; nothing elsewhere. */
+/** Draws the line on a terminal again; nothing elsewhere. */
 function tell(context: Context, line: string): void {
   const { columns, draw } = context.terminal?.() ?? systemTerminal();
   if (columns !== null) draw(line.slice(0, columns - 1));

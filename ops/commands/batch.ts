@@ -15,7 +15,7 @@ import { FetchBody } from "../../schemas/fetch.ts";
 import { SearchBody } from "../../schemas/search.ts";
 import { fieldFlags, givenFields, withFlags } from "./field-flags.ts";
 
-/** What an item is, and what only a line can say or the command has in a form of its own. */
+/** Bodies of items; FLAGS leaves out what only a line can say or the command has in a form of its own. */
 const BODIES = { fetch: FetchBody, search: SearchBody } as const;
 const FLAGS = fieldFlags({ properties: { ...SearchBody.properties, ...FetchBody.properties } }, [
   "url",

@@ -18,7 +18,7 @@ export interface ClientOptions extends Json {
 
 /** Longer than the service itself ever waits. */
 const WAIT_MS = 180_000;
-/** Of a request with a file. */
+/** Limit for a request with a file. */
 const UPLOAD_MS = 300_000;
 
 const PROFILE_HELP =
@@ -30,7 +30,7 @@ export const clientCommand = (name: string): Command =>
     .option("--key <key>", "the API key; default: TRAWL_KEY, else TRAWL_ADMIN_KEY")
     .option("--profile <name>", PROFILE_HELP);
 
-/** Of a command that needs an operator key. */
+/** A command that needs an operator key. */
 export const operatorCommand = (name: string): Command =>
   withJson(new Command(name))
     .option("--url <address>", "the service's address; default: TRAWL_URL, else HOST and PORT")
@@ -51,7 +51,7 @@ export function service(context: Context, options: ClientOptions): { base: strin
   return { base, key: chosen };
 }
 
-/** The same for an operation of the operator. TRAWL_KEY may be the key of a customer: it is taken only where it is an operator's. */
+/** Service and key for an operation of the operator. TRAWL_KEY may be the key of a customer: it is taken only where it is an operator's. */
 export function operatedService(context: Context, options: ClientOptions): { base: string; key: string } {
   const { url, key: named } = withProfile(context, options);
   const isProfiles = named !== options.key;
@@ -120,7 +120,7 @@ export const upload = (
 ): Promise<Exchange> =>
   send("POST", address, key, { "content-type": file.content_type }, file.bytes, UPLOAD_MS);
 
-/** One request and the JSON of its answer, null without JSON. Throws CommandError when the service does not answer. */
+/** Sends a request; answers the JSON of its answer, null without JSON. Throws CommandError when the service does not answer. */
 export const exchange = (
   method: "GET" | "POST" | "PATCH" | "DELETE",
   address: string,

@@ -16,7 +16,7 @@ export const resolveCommand = (context: Context): Command =>
     .action(async (path: string, options: ClientOptions) => {
       const at = service(context, options);
       const file = bytesOf(path);
-      // The same command again is answered by the same job.
+      // A repeated command is answered by the same job.
       const idempotency_key = createHash("sha256").update(file).digest("hex");
       const job_id = await submit(at, idempotency_key, file);
       const terminal = context.terminal?.() ?? systemTerminal();

@@ -38,7 +38,7 @@ interface HistoryOptions extends ClientOptions {
 const MAX_VALUE_CHARS = 80;
 
 export function companyCommand(context: Context): Command {
-  /** One request; prints its JSON with --json, else what `describe` makes of it. */
+  /** Sends a request; prints its JSON with --json, else what `describe` makes of it. */
   async function run(
     options: ClientOptions,
     method: "GET" | "POST" | "DELETE",

@@ -30,7 +30,7 @@ interface Word {
   readonly description: string;
 }
 
-/** What may follow the words of a command. */
+/** Commands and options that may follow the words of a command. */
 interface Place {
   /** Words of the command, each with a space before it; "" of the program. */
   readonly at: string;

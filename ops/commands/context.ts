@@ -1,5 +1,5 @@
 /**
- * What every command of `trawl` gets, and how it ends. Data goes to standard output, everything about it to
+ * The context that every command of `trawl` gets, and how a command ends. Data goes to standard output, everything about it to
  * standard error; with --json the data is one JSON value.
  */
 import type { Command } from "commander";

@@ -170,7 +170,7 @@ interface Spend {
   readonly cost_usd: string;
 }
 
-/** One row for each project that was used this month, and the customer's last. */
+/** A row for each project that was used this month, and the customer's last. */
 export function spendOf(
   cells: readonly UsageCell[],
   today: string,

@@ -16,7 +16,7 @@ import { CommandError, type Context } from "./context.ts";
 
 const MAIN = fileURLToPath(new URL("../main.ts", import.meta.url));
 const COMPANIES = fileURLToPath(new URL("../demo/companies.csv", import.meta.url));
-/** Of the user's environment; a setting of theirs would make it another service. */
+/** Variables of the user's environment that are passed on; a setting of theirs would make it another service. */
 const PASSED = [
   "PATH",
   "HOME",

@@ -17,7 +17,7 @@ export function codeOf(problem: unknown): number {
   return problem instanceof Error && problem.name === "ConfigError" ? EXIT.usage : EXIT.error;
 }
 
-/** Of anything else it is the stack: a mistake of the program. */
+/** Sentence of a known problem; of anything else the stack: a mistake of the program. */
 export function messageOf(problem: unknown): string {
   if (!(problem instanceof Error)) return String(problem);
   const isSentence =

@@ -129,7 +129,7 @@ function listLines(page: FetchResponse, options: FetchOptions): string[] {
   );
 }
 
-/** One line for each attempt and one for the result. */
+/** A line for each attempt and one for the result. */
 function describe(page: FetchResponse): string[] {
   const attempts = page.attempts.map(
     ({ tier, status, reason, ms, detail }) =>

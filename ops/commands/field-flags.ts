@@ -70,7 +70,7 @@ function optionOf(field: string, schema: Shape): Option {
   return parse === null ? option : option.argParser(parse);
 }
 
-/** What a nullable field is when it is not null. */
+/** Schema of a nullable field when it is not null. */
 function valueOf(schema: Shape): Shape {
   const branches = schema.anyOf?.filter(({ type }) => type !== "null") ?? [];
   return branches.length === 1 ? valueOf(branches[0]!) : schema;
@@ -136,7 +136,7 @@ function objectOf(text: string): object {
     const value: unknown = JSON.parse(text);
     if (typeof value === "object" && value !== null) return value;
   } catch {
-    // What it is not is said below.
+    // Text that is no JSON is refused below.
   }
   throw new InvalidArgumentError("Not a JSON object or list.");
 }

@@ -29,7 +29,7 @@ const CHANGE = fieldFlags(KeyChange, ["paid_fetches"]);
 const CLEARED = ["label", "categories", "rate_limit_rps", "spend_cap", "expires_at", "quotas"] as const;
 
 export function keysCommand(context: Context): Command {
-  /** One request; prints its JSON with --json, else what `print` makes of it. */
+  /** Sends a request; prints its JSON with --json, else what `print` makes of it. */
   async function run(
     options: ClientOptions,
     method: "GET" | "POST" | "PATCH" | "DELETE",

@@ -34,7 +34,7 @@ export const mapCommand = (context: Context): Command =>
       if (map.error !== null) context.exit(map.error === "timeout" ? EXIT.time : EXIT.error);
     });
 
-/** One line for each file with entries or a mistake of its own, and one for the result. */
+/** A line for each file with entries or a mistake of its own, and one for the result. */
 function describe({ sitemaps, links, total, truncated, cached, error, request_id }: MapResponse): string[] {
   const files = sitemaps.map(
     ({ url, status, entries, error: problem }) =>

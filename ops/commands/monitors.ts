@@ -18,7 +18,7 @@ const FLAGS = fieldFlags(MonitorBody, ["url", "webhook"]);
 const PATH = "/v1/monitors";
 
 export function monitorsCommand(context: Context): Command {
-  /** One request; prints its JSON with --json, else what `linesOf` makes of it. */
+  /** Sends a request; prints its JSON with --json, else what `linesOf` makes of it. */
   async function run(
     options: ClientOptions,
     method: "GET" | "POST" | "PATCH" | "DELETE",

@@ -22,7 +22,7 @@ export function rateOf(samples: readonly Sample[]): number | null {
   return ((last.finished - first.finished) * 1_000) / (last.at_ms - first.at_ms);
 }
 
-/** Of a crawl: the pages that are known and not excluded, `most` at most. */
+/** Items of the job; for a crawl the pages that are known and not excluded, `most` at most. */
 const totalOf = ({ total, discovered = 0, excluded = 0 }: JobCounts, most: number): number =>
   Math.max(total, Math.min(most, discovered - excluded));
 

@@ -1,4 +1,4 @@
-/** What all nodes report, asked of the service, for `trawl top`, `domains` and `jobs`. */
+/** Reports of all nodes, asked of the service, for `trawl top`, `domains` and `jobs`. */
 import type { DomainFigures } from "../../actors/crawl/domain/figures.ts";
 import type { JobFigures } from "../../actors/work/jobs/figures.ts";
 import type { NodeReport } from "../../cluster/ports/node-directory.ts";

@@ -7,7 +7,7 @@ import type { Config } from "../config.ts";
 import { systemTerminal } from "../terminal.ts";
 import { CommandError, type Context, EXIT, type Json, withJson } from "./context.ts";
 
-/** What compose.ts starts. */
+/** The node that compose.ts starts. */
 interface Running {
   readonly address: string;
   readonly http: string;

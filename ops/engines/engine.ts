@@ -10,7 +10,7 @@ export type EngineName = (typeof ENGINES)[number];
 /** Environment variables to give the service, so that it uses an engine. */
 export type Settings = Readonly<Record<string, string>>;
 
-/** What a server knows of its cluster. */
+/** Names and ports of a server in its cluster. */
 export interface ClusterMember {
   readonly server: string;
   readonly cluster: string;
@@ -34,7 +34,7 @@ export interface Program {
   /** True when it answers as it should on that loopback port; false or a throw: not yet. */
   readonly answers: (port: number) => Promise<boolean>;
   readonly settings: (port: number) => Settings;
-  /** The same program as one server of a cluster; absent: it has none. */
+  /** The program as one server of a cluster; absent: it has none. */
   readonly inCluster?: (member: ClusterMember) => Program;
 }
 

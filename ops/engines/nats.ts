@@ -4,13 +4,13 @@ import { join } from "node:path";
 import { firstWords } from "./adapters/process.ts";
 import type { ClusterMember, Program } from "./engine.ts";
 
-/** What `cluster/README.md` asks for in production; older servers lack atomic batches. */
+/** Version that `cluster/README.md` asks for in production; older servers lack atomic batches. */
 export const NATS_AT_LEAST = [2, 12] as const;
 
 /** In the data folder of the server. */
 export const CONFIGURATION = "nats.conf";
 /**
- * What streams may reserve together. By default it is three quarters of what is free on the disk, which some forty clusters with
+ * Storage that streams may reserve together. By default it is three quarters of what is free on the disk, which some forty clusters with
  * streams of their own have reserved, though they hold a few messages each.
  */
 const MAX_RESERVED = "1TB";

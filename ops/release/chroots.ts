@@ -37,15 +37,15 @@ const STOP_MS = 30_000;
 const COMMAND_MS = 300_000;
 const HOME = "/home/user";
 const NPM_CACHE = "/home/npm-cache";
-/** Of a start: any free port, for the network is that of this machine, and pages to ask for without another network. */
 const README = readFileSync(new URL("server-readme.md", import.meta.url), "utf8");
 const README_COMMANDS = [...README.matchAll(/^npx (@trawl\/server .*?) *(?:#.*)?$/gm)].map(([, words]) =>
   words!.split(" "),
 );
 const PYTHON_README = readFileSync(new URL("../../clients/python/README.md", import.meta.url), "utf8");
 const [, PYTHON_PROGRAM] = /```python\n([^]*?)```/.exec(PYTHON_README)!;
-/** What it prints at its end: how many items of the batch are done, and the refusal of a job that does not exist. */
+/** Last lines that the program prints: how many items of the batch are done, and the refusal of a job that does not exist. */
 const PYTHON_PRINTED = /^.+ None [1-9]\d*\n[^]*^2\nnot_found req_[0-9A-Z]{26}$/m;
+/** Settings of a start: any free port, for the network is that of this machine, and pages to ask for without another network. */
 const START = { PORT: "0", TRAWL_DEMO: "on" };
 const SERVER = ["npx", "@trawl/server", "start"] as const;
 /** Only a first start prints a key, so each has data of its own. */
@@ -59,14 +59,14 @@ const FROM_PYTHON = {
 export interface ChrootResult {
   readonly debian: string;
   readonly node: string;
-  /** What failed first, with its output; null: all of it worked. */
+  /** The first failure, with its output; null: all of it worked. */
   readonly problem: string | null;
   /** Which server carries the API: on the packaged Node, and on the system's. Null: did not come so far; or, of the system's, it was refused as too old. */
   readonly packaged: string | null;
   readonly system: string | null;
   /** With which the program of the client's README ran, `3.13.5`. Null: it did not. */
   readonly python: string | null;
-  /** Of node_modules, unpacked. */
+  /** Size of node_modules, unpacked. */
   readonly installed_bytes: number | null;
 }
 
@@ -81,7 +81,7 @@ type Enter = (environment: object, ...words: readonly string[]) => ChildProcess;
 
 const run = promisify(execFile);
 
-/** One after another; a chroot that fails is a result. `nodes`: of NODES. */
+/** Tries one chroot after another; one that fails is a result. `nodes`: of NODES. */
 export async function tryChroots(
   packages: Packages,
   folder: string,
@@ -271,10 +271,10 @@ async function closed(child: ChildProcess, limit_ms: number): Promise<number | n
   return child.exitCode;
 }
 
-/** What doctor says of a machine without a sandbox for browsers, as a chroot is: its exit code is 1. */
+/** Line that doctor prints on a machine without a sandbox for browsers, as a chroot is: its exit code is 1. */
 const FOUND = /^\d+ findings? needs? a change$/m;
 
-/** What was printed. Rejects with it when the exit code is not 0 and it is no report of doctor, also of a command that was killed because it took too long. */
+/** Resolves with what was printed. Rejects with it when the exit code is not 0 and it is no report of doctor, also for a command that was killed because it took too long. */
 async function ended(child: ChildProcess): Promise<string> {
   let printed = "";
   for (const stream of [child.stdout!, child.stderr!])

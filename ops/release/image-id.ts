@@ -17,7 +17,7 @@ interface Configuration {
   readonly container_config?: { readonly Hostname?: string };
 }
 
-/** The same configuration without the containers of its build. */
+/** The configuration without the containers of its build. */
 export function withoutBuild(given: Configuration): Configuration {
   const { container: _container, parent: _parent, config, container_config, history, ...rest } = given;
   return {

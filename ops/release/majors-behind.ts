@@ -5,7 +5,7 @@ interface Listed {
   readonly latest: string;
 }
 
-/** What stays behind on purpose, and why. */
+/** Packages that stay behind on purpose, and why. */
 const KEPT: readonly (readonly [pattern: RegExp, reason: string])[] = [
   [
     /^node-(?:bin-)?(?:linux|darwin|win)-/,

@@ -15,7 +15,7 @@ export interface InstalledService {
   readonly title: string;
 }
 
-/** One that runs, with its address and the key of its first project. */
+/** An installed service that runs, with its address and the key of its first project. */
 export interface StartedService extends InstalledService {
   readonly url: string;
   readonly key: string;
@@ -90,7 +90,7 @@ export async function askForDemo(service: ChildProcess): Promise<StartedService>
   return { version: ready.version, http_server: ready.http_server, title, url, key };
 }
 
-/** What a service printed, fit for a log: the first start prints an admin key. */
+/** Output of a service, fit for a log: the first start prints an admin key. */
 export const withoutKeys = (printed: string): string =>
   printed.replaceAll(/\b([sao]k_)[0-9A-Za-z_-]{17,200}/g, "$1…");
 

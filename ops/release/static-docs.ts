@@ -1,6 +1,6 @@
 /**
  * The documentation as files for any web server: what a service shows at /docs, followed link by link, with every address made relative.
- * What leads to the service itself (the console, the status) becomes text: the files ask nothing but each other.
+ * Links to the service itself (the console, the status) become text: the files ask nothing but each other.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join, posix } from "node:path";
