@@ -36,7 +36,7 @@ function budgetOf(limit_micros: number | null) {
     release: (prefix: string) => (budget = release(budget, prefix)),
     spent: (now_ms = NOW_MS) => budget.spent[monthOf(now_ms)] ?? 0,
     reservations: () => Object.keys(budget.reservations),
-    /** What is not free. */
+    /** Money that is spent or reserved. */
     law: (now_ms: number) => {
       const month = monthOf(now_ms);
       return (budget.spent[month] ?? 0) + reservedMicros(budget, month);
@@ -160,7 +160,7 @@ test("settled + reserved + free = limit after each step, whatever lapses, comes 
   fc.assert(
     fc.property(stories, (story) => {
       const { reserve, settle, law } = budgetOf(LIMIT);
-      /** What each attempt counts: what it reserved until it is settled, then what it cost. */
+      /** Micros that each attempt counts: what it reserved until it is settled, then what it cost. */
       const counts = new Map<string, number>();
       const settled = new Set<string>();
       let changed = false;
@@ -202,7 +202,7 @@ test("provider cost and charges are two sums of a month: each keeps its own limi
         { maxLength: 60 },
       ),
       (story) => {
-        /** The same story with both, and with one alone. */
+        /** The story on a budget of both bases, and on a budget of each alone. */
         const both: { budget: Budget } = { budget: NOTHING_SPENT };
         const alone = { provider_cost: { budget: NOTHING_SPENT }, charge: { budget: NOTHING_SPENT } };
         let now_ms = NOW_MS;

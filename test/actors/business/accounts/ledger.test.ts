@@ -459,7 +459,7 @@ describe("a page of rows", () => {
   test("passes over 500 batches for a rare filter, and does not unpack what their totals exclude", async () => {
     const documents = memoryDocuments();
     const put = (n: number, rows: readonly LedgerRow[]) => {
-      // What is not unpacked may be unreadable.
+      // Rows that are not unpacked may be unreadable.
       const batch = { ...packRows(rows), ...(n > 0 && { rows: "unreadable" }) };
       return documents.put("ledger", batchKey("acme", NOW_MS + n, "g1"), batch, 0);
     };

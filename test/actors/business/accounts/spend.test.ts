@@ -112,7 +112,7 @@ test("settled + reserved never exceeds a limit of key, project or customer, what
     fc.asyncProperty(steps, fc.nat(150), fc.nat(150), fc.nat(150), async (story, key, project, total) => {
       const { ask, payer, reserve, settle, use, clock } = await customer({ key, project, customer: total });
       const open = new Map<string, number>();
-      /** Of the open ones: their money counts as spent, so that the same id reserves anew, if there is money. */
+      /** Open reservations that lapsed: their money counts as spent, so that the same id reserves anew, if there is money. */
       const lapsed = new Set<string>();
       const refused: string[] = [];
       for (const { id, does, micros, after_ms } of story) {

@@ -28,14 +28,14 @@ async function service() {
   const gateway = await gatewayHarness({ web: { [HOOK]: { status: 204 }, [OTHER]: { status: 204 } } });
   const { documents, clock } = gateway;
   const writer = () => ({ documents, now_ms: clock.now(), random: seededRandom(1) });
-  /** What every node does each minute, on two nodes. */
+  /** Does the minute's work of a node, on two nodes. */
   const announce = async () => {
     for (const _node of [1, 2])
       await gateway.announceNotices(recentNotices(await readNotices(documents), clock.now()), clock.now());
     await clock.advance(MINUTE_MS);
   };
   let looked_at = 0;
-  /** What has arrived since the last call. */
+  /** Alerts that have arrived since the last call. */
   const received = () => {
     const hits = gateway.egress.hits.slice(looked_at);
     looked_at += hits.length;

@@ -94,7 +94,7 @@ test("up to 24 hours in five minutes, more in hours of the clock", () => {
     "major_outage",
     "operational",
   ]);
-  // Of five minutes each, not of hours: 1 of 25 was down.
+  // The buckets are of five minutes, not of hours: 1 of 25 was down.
   expect(week.components["fetch"]!.uptime).toBe(0.96);
 });
 

@@ -210,7 +210,7 @@ test("the page escapes what the operator wrote", async () => {
 test("an uptime is told with the time that it is of", async () => {
   const { call } = await harness();
   const page = (await call("GET", "/status", { key: null })).bytes.toString();
-  // One bucket of five minutes was recorded, as an outage.
+  // A single bucket of five minutes was recorded, as an outage.
   expect(page).toContain("0.00 % up in the 5 minutes recorded in 7 days");
   expect(page).toContain("When it was not operational (1)");
   for (const [uptime, recorded_s, text] of [

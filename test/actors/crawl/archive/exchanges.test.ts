@@ -1,4 +1,4 @@
-/** What the route `direct` keeps of an exchange, on a site whose bytes are written by hand. */
+/** Exchanges that the route `direct` keeps, on a site whose bytes are written by hand. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { directTransport } from "../../../../actors/crawl/tiers/adapters/transport.direct.ts";
 import { destination } from "../../../../actors/lib/web/destination.ts";
@@ -43,7 +43,7 @@ afterAll(async () => {
 async function kept(url: string, over: Partial<TransportRequest> = {}): Promise<readonly KeptExchange[]> {
   const transport = directTransport({ egress, clock: systemClock(), destination: rule });
   const result = await transport(transportRequest(url, { archive: true, ...over }));
-  // The same when the tier is on another node.
+  // Exchanges from a tier on another node are equal.
   expect(resultOf(replyOf(result)).exchanges).toEqual(result.exchanges);
   return result.exchanges ?? [];
 }

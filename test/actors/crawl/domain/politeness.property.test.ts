@@ -8,9 +8,9 @@ import { embedded } from "../../../../cluster/embedded.ts";
 import { Domain, type SlotAnswer } from "../../../../schemas/domain.ts";
 
 const SITES = ["example.org", "example.net"] as const;
-/** Of each site. */
+/** Hosts of each site. */
 const HOSTS = ["www", "api", "slow"] as const;
-/** What robots.txt of `slow` asks for. */
+/** The delay that robots.txt of `slow` asks for. */
 const CRAWL_DELAY_MS = 3_000;
 const LIMITS = { min_delay_ms: 500, max_concurrency: 2, lease_ms: 60_000 };
 
@@ -248,7 +248,7 @@ describe("politeness holds for any traffic", () => {
           lost: false,
           result: "answered" as const,
         }));
-        // The same with callers of an origin between them that is closed all the time.
+        // The visits have callers of an origin between them that is closed all the time.
         const shut = { ...visits[0]!, host: "slow" as const, after_ms: 0, status: 503, retry_after_s: 900 };
         const first = { ...shut, after_ms: 2_000 };
         const waiting = visits.flatMap((visit, n) => (n % (every + 1) === 0 ? [shut, visit] : [visit]));

@@ -48,7 +48,7 @@ const delayOf = (politeness: Politeness, _: typeof limits, at_ms: number, of = o
 const dueFor = (politeness: Politeness, at_ms: number, of = origin) =>
   Math.max(dueAt(politeness, limits, at_ms), openForOrigin(politeness, of, at_ms));
 
-/** One exchange from start to answer. */
+/** An exchange from start to answer. */
 function answered(
   politeness: Politeness,
   at_ms: number,

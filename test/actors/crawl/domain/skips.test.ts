@@ -19,7 +19,7 @@ const SHUT: SlotCaller = { ...OPEN, is_open: false };
 const NEIGHBOUR: SlotCaller = { fetch_id: "n", project: "second", is_open: true };
 const THIRD: SlotCaller = { fetch_id: "t", project: "third", is_open: true };
 
-/** One more failed fetch, or another outcome. */
+/** Adds the outcome of a fetch; a failed one by default. */
 const after = (
   outcomes: Outcomes,
   fetch_id: string,

@@ -1,4 +1,4 @@
-/** What a domain knows survives a store that is away: no Retry-After is forgotten, no slot is lost, no caller is failed. */
+/** A domain keeps what it knows while a store is away: no Retry-After is forgotten, no slot is lost, no caller is failed. */
 import { expect, test } from "vitest";
 import { domainActor } from "../../../../actors/crawl/domain/actor.ts";
 import { virtualClock } from "../../../../cluster/adapters/time/clock.virtual.ts";

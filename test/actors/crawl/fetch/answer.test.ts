@@ -1,4 +1,4 @@
-/** What an answer takes from the record of a page: every field that both declare. */
+/** The answer takes from the record of a page every field that both declare. */
 import { expect, test } from "vitest";
 import { responseOf, EMPTY_TEXTS } from "../../../../actors/crawl/fetch/answer.ts";
 import { EMPTY_ANSWER, FetchResponse, PageRecord } from "../../../../schemas/fetch.ts";

@@ -1,4 +1,4 @@
-/** What fetches of a batch ask of the Fetch actor beyond others, and which of them are tried again. */
+/** Fetches of a batch: what they ask of the Fetch actor beyond others, and which of them are tried again. */
 import { describe, expect, test } from "vitest";
 import { retryForFetch } from "../../../../actors/crawl/fetch/retry-policy.ts";
 import { Domain } from "../../../../schemas/domain.ts";

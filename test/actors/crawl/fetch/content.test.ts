@@ -1,4 +1,4 @@
-/** What counts as content: a page is read anew from its stored body for a caller with other wishes; the site is asked once. */
+/** Content by wish: a page is read anew from its stored body for a caller with other wishes; the site is asked once. */
 import { expect, test } from "vitest";
 import { tasks } from "../../../../actors/reading/extract.ts";
 import type { PageFormats, PageRecord } from "../../../../schemas/fetch.ts";

@@ -75,7 +75,7 @@ describe("a fetch", () => {
         record: { status: 200, final_url: expect.any(String) },
       });
       expect(failed.error_detail).toContain(reason);
-      // What was sent is there where the document itself is at fault.
+      // The body is there where the document itself is at fault.
       expect(failed.record.sha256 !== null).toBe(error === "unreadable_document");
       fails = false;
       expect(await running(clock, get())).toMatchObject({ error: null, record: { title: "Harbour" } });

@@ -1,4 +1,4 @@
-/** What hosts teach about premium routes, and when it is forgotten. */
+/** Host profiles: what hosts teach about premium routes, and when it is forgotten. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Outcome, Tried } from "../../../../actors/crawl/fetch/ladder.ts";

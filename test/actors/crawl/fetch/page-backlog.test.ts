@@ -33,7 +33,7 @@ describe("a request", () => {
     [10, 102, false],
     [50, 19, true],
     [50, 21, false],
-    // One slow document does not stop a node.
+    // A single slow document does not stop a node.
     [5_000, 7, true],
     [5_000, 8, false],
   ])("when a page takes %i ms and %i wait: may leave %j", async (page_ms, pages, expected) => {
@@ -105,7 +105,7 @@ describe("a request that waits", () => {
 
 describe("the wait that is expected", () => {
   const sync: Sender = { project: "p", lane: "sync" };
-  /** One page in 50 ms: a sync request leaves at less than 80 or so. */
+  /** A backlog at 50 ms a page: a sync request leaves at less than 80 pages or so. */
   const full = () => backlogWith(50, 82);
   const waiting = (backlog: ReturnType<typeof pageBacklog>, sender: Sender, count: number) => {
     for (let n = 0; n < count; n++) void backlog.whenOpen(sender, 600_000, NEVER);

@@ -1,4 +1,4 @@
-/** What a crawl follows: read with the page and taken from memory, or read again from the stored body; the same links either way. */
+/** Links that a crawl follows: read with the page and taken from memory, or read again from the stored body; the same either way. */
 import { expect, test } from "vitest";
 import { memoryBlobs } from "../../../../cluster/adapters/blobs/blobs.memory.ts";
 import { linksReader, recentLinks } from "../../../../actors/crawl/fetch/page-links.ts";

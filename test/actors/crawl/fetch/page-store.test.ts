@@ -1,4 +1,4 @@
-/** What a page's store writes of the bodies that it is given. */
+/** Writes of a page's store for the bodies that it is given. */
 import { expect, test } from "vitest";
 import { pageStore } from "../../../../actors/crawl/fetch/page-store.ts";
 import { memoryBlobs } from "../../../../cluster/adapters/blobs/blobs.memory.ts";
@@ -25,7 +25,7 @@ test.each([
   const store = pageStore({ clock: virtualClock(0), documents: memoryDocuments(), blobs });
   await store.putBodies([body, body]);
   expect(stored).toEqual(Array.from({ length: writes }, () => bytes));
-  // The same bytes of a page of this node are stored.
+  // Equal bytes of a page of this node are stored.
   await store.putBody(Buffer.alloc(bytes, "x"));
   expect(stored).toHaveLength(writes + 1);
 });

@@ -1,4 +1,4 @@
-/** What an attempt on a premium route costs. */
+/** Prices of attempts on premium routes. */
 import { describe, expect, test } from "vitest";
 import { priceMost, priceOf, readPrice, readPrices } from "../../../../actors/crawl/fetch/prices.ts";
 

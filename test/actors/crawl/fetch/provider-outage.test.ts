@@ -33,11 +33,11 @@ interface Outage {
   readonly tier: "archive" | "proxy" | "proxy_render";
   readonly fault: string;
   readonly answer: FakeAnswer;
-  /** What attempts say of it while it is asked. */
+  /** The reason of attempts while the provider is asked. */
   readonly reason: string;
   /** Requests that reach it within the hour. */
   readonly most: number;
-  /** What its attempts cost together; others cost nothing. */
+  /** The cost of its attempts together; others cost nothing. */
   readonly cost_usd?: number;
 }
 

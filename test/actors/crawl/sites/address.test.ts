@@ -24,7 +24,7 @@ describe("the key of an address", () => {
     ["/a?PHPSESSID=0123456789abcdef0123456789abcdef&x=1", "/a?x=1"],
     ["/(S(0123456789abcdefghijklmn))/a", "/(S)/a"],
     ["/a?cfid=1&cftoken=2", "/a"],
-    // What is left of it would be another folder.
+    // The address without its session would be another folder.
     ["/a/..;jsessionid=1/b", "/a/..;jsessionid=1/b"],
   ])("%s is the page %s", (text, page) => {
     expect(key(text)).toBe(SITE + page);

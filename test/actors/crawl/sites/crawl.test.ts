@@ -64,7 +64,7 @@ function crawling(web: WebOf, { leadsTo, saysOf, msOf = () => 30, freeze }: Craw
     await storeCrawl(jobs.stored, "j", { seeds: [HOME], limit, rules: more });
     await jobs.create("j", [], { kind: "crawl", total: limit, grows: true });
   };
-  /** Of a job that is stored. */
+  /** Problems of a job that is stored. */
   const problems = async (): Promise<readonly string[]> => {
     const job = (await jobs.stored.get("job", "j"))?.value as JobRecord | undefined;
     return job ? crawlProblems(jobs.stored, "j", job) : [];
@@ -395,7 +395,7 @@ const webs = fc.array(links_of_a_page, { minLength: 12, maxLength: 12 }).map((li
   };
 });
 
-/** What is fetched of a web: pages within the depth by plain links that no pattern excludes. */
+/** Pages of a web that a crawl fetches: within the depth by plain links that no pattern excludes. */
 function reachable(web: WebOf, max_depth: number): readonly string[] {
   const found = new Set(["0"]);
   for (let depth = 0, level = ["0"]; depth < max_depth; depth++) {
@@ -661,7 +661,7 @@ test("a page of the cache whose body is lost is fetched anew for its links, once
     ["j:0.0.anew", 0],
   ]);
   expect(told.map((message) => message.links)).toEqual([[{ url: `${HOME}1` }]]);
-  // Of a page that was fetched just now it is a fault, and the item is tried again.
+  // A lost body of a page that was fetched just now is a fault, and the item is tried again.
   await expect(crawlOnce(() => Promise.reject(lost))).rejects.toBe(lost);
   expect(ran).toHaveLength(4);
 });

@@ -1,4 +1,4 @@
-/** What makes pages of a crawl one: their texts, and the addresses that they name as their own. */
+/** Duplicates: pages are one by their texts, and by the addresses that they name as their own. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { canonicalOf } from "../../../../actors/crawl/sites/feature/seen-page.ts";

@@ -1,4 +1,4 @@
-/** What the route `browser` keeps of a page for an archive: its documents and everything that it loads, byte for byte. */
+/** The route `browser` keeps a page for an archive: its documents and everything that it loads, byte for byte. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { sha256Of } from "../../../../cluster/ports/blobs.ts";
 import { readBody } from "../../../../cluster/read-body.ts";

@@ -78,7 +78,7 @@ describeBrowser("a browser", (openSetup) => {
       "const work = () => { const until = Date.now() + 40; while (Date.now() < until); setTimeout(work, 5); }; work(); fetch('/held').then(() => (document.title = 'whole'))",
     );
     const idle = scripted("fetch('/held').then(() => (document.title = 'whole'))");
-    /** What the shared processes hold with these pages in them. */
+    /** Memory of the shared processes with these pages in them. */
     async function sharedWith(paths: Pages): Promise<number> {
       const it = await openSetup({ page: { settle_ms: 20_000 } });
       const held = gate();

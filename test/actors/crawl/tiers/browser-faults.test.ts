@@ -1,4 +1,4 @@
-/** What a page, a browser or an origin may do wrong: the answer says it, the place comes back, the next page works. */
+/** Faults of a page, a browser or an origin: the answer says it, the place comes back, the next page works. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createServer as createHttpServer } from "node:http";
@@ -150,7 +150,7 @@ async function localOrigin(pages: (path: string) => string): Promise<{ origin: s
   return { origin: `http://127.0.0.1:${port}`, close: () => server.close() };
 }
 
-/** What each of three frames does. */
+/** Scripts that each of three frames runs. */
 const HOARDERS = {
   "that fill the file system of their origins": `(async () => { const d = await navigator.storage.getDirectory(); for (let n = 0; ; n++) { const w = await (await d.getFileHandle("f" + n, { create: true })).createWritable(); await w.write(new Uint8Array(2 ** 24).fill(n)); await w.close() } })()`,
   "that make blobs": `const b = []; setInterval(() => b.push(new Blob([new Uint8Array(2 ** 24).fill(b.length)])), 20)`,

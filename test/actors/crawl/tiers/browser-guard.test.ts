@@ -133,7 +133,7 @@ describeBrowser("a page in a browser", (openSetup) => {
   const visit = async (pages: Pages) => it.fetch(`${it.web.site(pages).origin}/`);
 
   test.concurrent.each(WAYS)("reaches no private address by %s", async (_, page) => {
-    // One of its own: the others are at it at the same time.
+    // A canary of its own: the other tests run at the same time.
     const own = await canary();
     const places = [`127.0.0.2:${own.port}`, `private.test:${own.port}`, `mixed.test:${own.port}`];
     const answer = await visit({ "/": { body: places.map(page).join("") } });
@@ -247,7 +247,7 @@ describeBrowser("the same page without the egress proxy's rule", (openSetup) => 
     };
     await Promise.all(WAYS.map(reach));
     const silent = [...received].filter(([, was]) => !was).map(([name]) => name);
-    // What no answer is made of is not asked for at all, peers there are none, and QUIC finds no proxy that knows it.
+    // Requests that are no part of an answer are not sent at all, WebRTC has no peers, and QUIC finds no proxy that knows it.
     expect(silent.toSorted()).toEqual([
       "WebRTC",
       "WebTransport",

@@ -12,7 +12,7 @@ const SLOW_MS = 20_000;
 
 describeBrowser("a page in a browser", (openSetup) => {
   let it: BrowserSetup;
-  /** The same browser, with limits that no test reaches. */
+  /** The browser of `it`, with limits that no test reaches. */
   let slow: BrowserSetup;
   beforeAll(async () => {
     it = await openSetup({ page: { challenge_ms: 1_500 } });
@@ -228,7 +228,7 @@ describeBrowser("a page in a browser", (openSetup) => {
   test("of an error without a body is empty, not Chromium's error page", async () => {
     const site = it.web.site({ "/": { status: 500, body: "" } });
     const answer = page(await it.fetch(`${site.origin}/`));
-    // One Chromium has no document then, another an empty one.
+    // Some versions of Chromium have no document then, others an empty one.
     expect([answer.status, text(answer).replaceAll(/<[^>]*>/g, "")]).toEqual([500, ""]);
   });
 
@@ -349,7 +349,7 @@ describeBrowser("a page in a browser", (openSetup) => {
     });
     const answer = page(await slow.fetch(`${site.origin}/`));
     expect([answer.status, text(answer)]).toEqual([200, expect.stringContaining("Behind")]);
-    // One that does not pass is the answer, and is judged as a challenge.
+    // A challenge that does not pass is the answer, and is judged as a challenge.
     const refused = page(await it.fetch(`${site.origin}/never`));
     expect([refused.status, refused.headers.get("cf-mitigated")]).toEqual([403, "challenge"]);
     expect(refused.ms).toBeGreaterThan(1_000);

@@ -1,4 +1,4 @@
-/** What an archive is asked and what its answers mean: tables over cdx.ts. */
+/** Questions to an archive and the meaning of its answers: tables over cdx.ts. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {

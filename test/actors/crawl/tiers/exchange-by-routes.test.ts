@@ -1,4 +1,4 @@
-/** One exchange over routes instead of an egress, as robots.txt of the profile site is read. */
+/** An exchange over routes instead of an egress, as robots.txt of the profile site is read. */
 import { expect, test } from "vitest";
 import { exchangeByRoutes } from "../../../../actors/crawl/tiers/exchange-by-routes.ts";
 import type { Transport } from "../../../../actors/lib/web/transport.ts";

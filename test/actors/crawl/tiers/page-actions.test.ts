@@ -87,7 +87,7 @@ describeOneBrowser("steps in a page", (openSetup) => {
     expect(it.visits.filter(({ released }) => released.length !== 1)).toEqual([]);
   });
 
-  /** Of the session of a request, as the route opens them. */
+  /** The secrets of the session of a request, as the route opens them. */
   const secretsOf = (secrets: GivenSecrets) => ({
     session_secrets: withSecrets(NO_SECRETS, secrets)!.text,
     archive: true,

@@ -9,7 +9,7 @@ const LIMITS = { capacity: 3, max_waiting: 4, max_wait_ms: 15_000 };
 function setup(limits: Partial<typeof LIMITS> = {}) {
   const clock = virtualClock();
   const it = places({ ...LIMITS, ...limits }, clock, () => {});
-  /** What each call that waited came to, in the order in which they ended. */
+  /** Results of the calls that waited, in the order in which they ended. */
   const ended: string[] = [];
   const take = (project: string, name = project): boolean | "waits" => {
     const taken = it.take(never, project);

@@ -49,7 +49,7 @@ interface Proxy {
   readonly name: string;
   readonly path: string | null;
   readonly words: (folder: string, port: number) => readonly string[];
-  /** What wrong credentials come to over http, when it answers as if it were the page's host: the two cannot be told apart. */
+  /** The result of wrong credentials over http when the proxy answers as if it were the page's host: the two cannot be told apart. */
   readonly as_host?: object;
 }
 

@@ -26,7 +26,7 @@ interface Asked {
 let service: Server;
 let origin = "";
 let asked: Asked[] = [];
-/** What the service answers next; null: it hangs. */
+/** The service's next answer; null: it hangs. */
 let says: { status?: number; headers?: Record<string, string>; body: unknown } | null = null;
 let egress: UndiciEgress;
 

@@ -21,7 +21,7 @@ interface RunningBrowser {
   readonly users: ReadonlySet<number>;
   /** While a page with a frame of another site was open. */
   readonly renderers: number;
-  /** Of all its processes. */
+  /** Environments of all its processes. */
   readonly environments: string;
 }
 
@@ -71,7 +71,7 @@ async function refused(chromium: Chromium): Promise<Chromium> {
   writeFileSync(script, `#!/bin/sh\n${apart}\n`, { mode: 0o755 });
   // Where the kernel grants none at all, the browser is refused as it is.
   const program = hasUserNamespaces() ? script : path;
-  // What the operator set is tried, whatever browser it is.
+  // The operator's browser is tried, whatever browser it is.
   return { ...chromium, from: "setting", ready: async () => ({ path: program, env }) };
 }
 

@@ -1,4 +1,4 @@
-/** What a page shows beyond its own document, in a real browser: open shadow roots with their slots, and frames of its site. */
+/** Parts that a page shows beyond its own document, in a real browser: open shadow roots with their slots, and frames of its site. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { TransportRequest } from "../../../../actors/lib/web/transport.ts";
 import { type BrowserSetup, describeOneBrowser } from "../../../harness/browser-harness.ts";

@@ -1,4 +1,4 @@
-/** What a page in a browser is waited for (wait_for), on a clock that only the test moves. */
+/** Waits for a page in a browser (wait_for), on a clock that only the test moves. */
 import { beforeEach, describe, expect, test } from "vitest";
 import { type Awaited, awaitedState } from "../../../../actors/crawl/tiers/adapters/wait-for.ts";
 

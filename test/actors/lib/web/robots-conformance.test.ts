@@ -1,5 +1,5 @@
 /**
- * What the published conformance tests of google/robotstxt assert (robots_test.cc, 21fc90b), told as a table in our
+ * Assertions of the published conformance tests of google/robotstxt (robots_test.cc, 21fc90b), told as a table in our
  * own words: a file, an agent, and the paths it may and may not read. Where RFC 9309 says otherwise the RFC wins;
  * those rows are in the last table, each with the sentence of the RFC.
  */

@@ -12,7 +12,7 @@ const survey = (html: string) => {
   return { tree, ...surveyOf(tree, readLinkedData(tree.jsonLd), "https://www.harbour.example/town/ferry") };
 };
 
-/** What is added when the lines that begin with "+" are picked; those with "!" are unlikely to be text. */
+/** Adds to the picked lines, which begin with "+"; lines with "!" are unlikely to be text. */
 function addedTo(html: string): string[] {
   const { tree, lines } = survey(html);
   const picked = lines.map(({ text }) => text.startsWith("+"));
@@ -103,7 +103,7 @@ test.each([
   expect(addedTo(html)).toEqual(added);
 });
 
-/** What is left when every line is picked. */
+/** Picks every line; returns the lines that are left. */
 function leftOf(html: string): string[] {
   const { tree, lines } = survey(html);
   const sizes = lines.map(({ text }) => text.split(" ").length);

@@ -24,7 +24,7 @@ test.each(names)("reads %s as it did", (name) => {
   expect(got).toBe(readFileSync(file, "utf8"));
 });
 
-// What a reader would miss, and what would be in the way.
+// Texts that a reader would miss, and texts that would be in the way.
 const RULES: readonly (readonly [name: string, has: readonly string[], lacks: readonly string[]])[] = [
   [
     "article-plain",

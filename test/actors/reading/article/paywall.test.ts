@@ -178,7 +178,7 @@ test("of a page that is sold nothing hidden is taken, nor its JSON-LD", () => {
     expect(answer.paywall).toBe("hard");
     expect(answer.paywall_evidence).toContain("length_mismatch");
   }
-  // The same page, given away: then the panel is text.
+  // A page without the paywall: its hidden panel is text.
   expect(read("", `${SHORT}<div class="accordion-panel" hidden><p>${secret}</p></div>`).text).toContain(
     "treasure",
   );

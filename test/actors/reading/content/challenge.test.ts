@@ -16,7 +16,7 @@ function served(file: string): Served {
   const [line, ...fields] = head!.split("\n");
   const body = rest.join("\n\n");
   const headers = fields.map((field) => field.split(/: (.*)/s).slice(0, 2) as [string, string]);
-  // What the main text comes to is not known here; 0 is what makes it hardest for ordinary pages.
+  // The length of the main text is not known here; 0 makes it hardest for ordinary pages.
   const status = Number(line!.split(" ")[1]);
   return { status, headers: new Map(headers), body_start: body, bytes: body.length, text_chars: 0 };
 }

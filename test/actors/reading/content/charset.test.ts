@@ -240,7 +240,7 @@ test("declarations after 65,536 bytes are too late", () => {
   expect(charsetOf({ bytes: body, content_type: null, kind: "html" })).not.toBe("windows-1251");
 });
 
-/** What Node 22.23.3's own decoder gets wrong, though every byte of it is valid. */
+/** Valid bytes that Node 22.23.3's own decoder gets wrong. */
 test.each([
   ["EUC-KR", "8141 8142 a141", "갂갃좥"],
   ["Big5", "8740 8743", "䏰䖦"],

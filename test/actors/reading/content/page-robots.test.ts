@@ -1,4 +1,4 @@
-/** What pages ask of robots: X-Robots-Tag and the robots meta element. */
+/** Directives of pages to robots: X-Robots-Tag and the robots meta element. */
 import { expect, test } from "vitest";
 import { asksRobots, refusesIndexing } from "../../../../actors/reading/content/page-robots.ts";
 

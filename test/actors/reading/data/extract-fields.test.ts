@@ -1,4 +1,4 @@
-/** What rules take out of a page: values by type, lists, nesting, what is missing, and where it ends. */
+/** Extraction rules on a page: values by type, lists, nesting, what is missing, and where it ends. */
 import { describe, expect, test } from "vitest";
 import { numberIn } from "../../../../actors/reading/data/number-in.ts";
 import { readHtml } from "../../../../actors/reading/article/article.ts";

@@ -18,7 +18,7 @@ const ld = (...blocks: string[]) =>
   read(blocks.map((block) => `<script type="application/ld+json">${block}</script>`).join(""));
 const itemsOf = (body: string) => read(`<body>${body}`, "https://a.example/dir/page").microdata;
 
-/** The same with an array for each property and type. */
+/** The item with an array for each property and type. */
 const strict = (item: unknown): unknown => {
   if (typeof item !== "object" || item === null || !("properties" in item)) return item;
   const { properties = {}, ...others } = item as MicrodataItem;
@@ -86,7 +86,7 @@ describe.skipIf(!existsSync(SAMPLES))(`extruct's samples${reason}`, () => {
     expect(ordered(rdfa)).toEqual(ordered(expected(`${name}.expanded.json`)));
   });
 
-  // Of these samples the folder has one half of each: the statements of one are those of the other.
+  // The folder has half of each of these two samples: the statements of one are those of the other.
   test("RDFa of the primer, whose statements are written in two ways", () => {
     const { rdfa } = read(html("w3crdfa__w3c.rdfaprimer.example007"), "http://www.example.com/index.html");
     expect(ordered(rdfa)).toEqual(ordered(expected("w3crdfa__w3c.rdfaprimer.example007.expanded.json")));

@@ -50,7 +50,7 @@ interface Node {
 const UNCOMPARED = new Set(["html", "thematicBreak"]);
 const HERE = "http://example.com/";
 
-/** What a reader of Markdown sees: kinds of blocks, words, addresses; not how they were marked up. */
+/** Kinds of blocks, words and addresses, as a reader of Markdown sees them; not how they were marked up. */
 function seen({ type, value, url, alt, depth, ordered, start, lang, children }: Node): string {
   const inside = (children ?? []).map(seen).join("").replaceAll(/\s+/g, " ");
   if (type === "text") return (value ?? "").replaceAll(/\s+/g, " ");

@@ -217,7 +217,7 @@ test.each(QUIRKS)("%s", (_, html, markdown) => {
   expect(markdownOf(html)).toBe(markdown);
 });
 
-// What pages are made of, in any order and depth.
+// Parts of pages, in any order and depth.
 const TEXT = fc.oneof(
   {
     weight: 4,

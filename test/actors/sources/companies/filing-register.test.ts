@@ -118,7 +118,7 @@ describe("a company that nobody has asked for", () => {
     shareClassFIGI: SHARE_CLASS,
     securityType2,
   });
-  /** What OpenFIGI answers to each job. */
+  /** OpenFIGI's answer to each job. */
   const mapping = (job: { idType: string; idValue: string; exchCode?: string }) => {
     if (job.idValue === ISIN || job.idValue === SHARE_CLASS)
       return { data: [line("GF", "SKR"), line("EU", "SKR"), line("LN", "0SKR"), line("GY", "SKR")] };

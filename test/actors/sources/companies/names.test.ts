@@ -372,7 +372,7 @@ describe("a name of common words only", () => {
     expect(scored("Invest Holding", "Holding Invest AG")).toBeCloseTo(0.8);
     expect(scored("Holding Invest AG", "Holding Invest AG")).toBe(1);
     expect(scored("Falken Holding", "Holding Falken AG")).toBeCloseTo(0.98);
-    // The same without what the index says of the words.
+    // The match without the index's frequencies of the words.
     expect(matched("Invest Holding", company("Holding Invest AG"))).toBeCloseTo(0.98);
   });
 });

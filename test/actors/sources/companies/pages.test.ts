@@ -1,4 +1,4 @@
-/** What a client may ask of one company: fields of its history, pages of its lists, sources by name. */
+/** Questions of a client about one company: fields of its history, pages of its lists, sources by name. */
 import { afterEach, describe, expect, test } from "vitest";
 import { resourcePage } from "../../../../actors/sources/companies/feature/record-routes.ts";
 import { isHistoryField } from "../../../../actors/sources/companies/record.ts";

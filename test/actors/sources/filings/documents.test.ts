@@ -1,4 +1,4 @@
-/** What the upstream sends, parsed: index pages, folder listings, search results, submissions, and the text of documents. */
+/** Documents of the upstream, parsed: index pages, folder listings, search results, submissions, and the text of documents. */
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { easternDate, easternToUtc } from "../../../../actors/sources/filings/eastern.ts";

@@ -56,7 +56,7 @@ interface UpstreamNode {
 
 let opened = 0;
 
-/** One node on stores that may be shared with others; each opened source has its own egress and so its own limiter. */
+/** A node on stores that may be shared with others; each opened source has its own egress and so its own limiter. */
 function upstreamNode(
   upstream: Edgar,
   documents: Documents,

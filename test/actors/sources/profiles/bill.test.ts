@@ -1,4 +1,4 @@
-/** What the ledger says of a profile call. */
+/** The ledger's bill of a profile call. */
 import { expect, test } from "vitest";
 import { billOf } from "../../../../actors/sources/profiles/feature/routes.ts";
 import { page, profilesWorld, SITE } from "../../../harness/profiles-harness.ts";

@@ -1,4 +1,4 @@
-/** What is read of the profile site's pages, by the provider's words and markup. */
+/** Data read from the profile site's pages, by the provider's words and markup. */
 import { existsSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { northdata } from "../../../../actors/sources/profiles/providers/northdata.ts";

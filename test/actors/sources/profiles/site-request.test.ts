@@ -168,7 +168,7 @@ describe("routes", () => {
     const poor = profilesWorld({ proxy: site, proxy_render: site }, { spending });
     expect(await poor.run("profile", profile)).toMatchObject({ error: "budget_exhausted", cost_usd: 0 });
     expect([...paid.sent, ...poor.sent]).toEqual([]);
-    // What is cached costs nothing.
+    // A cached profile costs nothing.
     await paid.run("profile", profile);
     expect(await paid.run("profile", { ...profile, allow_paid: false })).toMatchObject({
       error: null,

@@ -1,4 +1,4 @@
-/** One result list out of many engines' lists. */
+/** Merges many engines' lists into one result list. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { RawResult } from "../../../../actors/sources/search/engine.ts";

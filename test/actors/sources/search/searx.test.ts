@@ -68,7 +68,7 @@ describe.skipIf(!installed)("a real searx", () => {
       expect(results.map(({ url }) => url).toSorted()).toEqual([0, 1, 2].map((n) => `http://a.example/${n}`));
       const both = results.find(({ url }) => url === "http://a.example/1")!;
       expect(both.engines.toSorted()).toEqual(["alpha", "beta"]);
-      // What both know comes first.
+      // The result that both engines know comes first.
       expect(both.rank).toBe(1);
       expect(results.find(({ url }) => url.endsWith("/0"))).toMatchObject({
         title: "a 0",

@@ -174,7 +174,7 @@ describe("a pause", () => {
     const { record: nextRecord, result: slotResult } = takeSlot(probe.record, EIGHT, now_ms + 40_000);
     expect(slotResult).toEqual({ kind: "paused" });
     expect(nextRecord.pause).toMatchObject({ level: 2, until_ms: now_ms + 60_000 });
-    // What the lost probe says after all is about the pause before.
+    // A late outcome of the lost probe is about the pause before.
     expect(afterOutcome(nextRecord, EIGHT, now_ms + 45_000, outcome(probe.slot, "answered"))).toBe(
       nextRecord,
     );

@@ -1,4 +1,4 @@
-/** One attempt of an item, apart from its job. */
+/** An attempt of an item, apart from its job. */
 import { expect, test } from "vitest";
 import {
   bodyHolder,

@@ -42,7 +42,7 @@ describe("the limit of a job's cost", () => {
     const { counts, max_cost_reached, metered } = await jobs.finished("j");
     expect(counts).toMatchObject({ done: 60, failed: 0 });
     expect(max_cost_reached).toBe(true);
-    // What an attempt did not cost is free again: 14 of them fit where 10 were reserved at once.
+    // Reserved money that an attempt did not cost is free again: 14 of them fit where 10 were reserved at once.
     expect(spent()).toBeLessThanOrEqual(LIMIT);
     expect(spent()).toBeGreaterThan(LIMIT - MOST);
     expect(metered.cost_micros).toBe(spent());

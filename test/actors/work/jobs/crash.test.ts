@@ -23,7 +23,7 @@ async function crashAt(
   const jobs = oneCluster({
     ...(charged && { charged }),
     web: { [HOOK]: { status: 200 } },
-    // One item fails once, so that one item is attempted twice.
+    // A single item fails once, so that it is attempted twice.
     run: (url) =>
       url.endsWith("/4") && firsts++ === 0 ? { error: "all_tiers_failed", retry, ms: 30 } : { ms: 30 },
   });

@@ -498,7 +498,7 @@ describe("a job that the operator pauses", () => {
     await jobs.clock.advance(3 * SECOND_MS);
     expect(jobs.unfinished()).toMatchObject([{ job_id: "j", total: 60, waits_for: null }]);
     expect(await jobs.ask(Job, "j", "setPaused", { is_paused: true })).toEqual({ exists: true });
-    // Those in flight end.
+    // Attempts in flight end.
     await jobs.clock.advance(5 * SECOND_MS);
     const started = jobs.attempts.length;
     expect(started).toBeLessThan(60);

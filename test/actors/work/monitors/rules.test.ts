@@ -116,7 +116,7 @@ describe("a diff", () => {
     expect(diff_truncated).toBe(true);
     expect(diff!.length).toBeGreaterThan(MAX_DIFF_CHARS / 2);
     expect(diff!.length).toBeLessThan(MAX_DIFF_CHARS + 1_000);
-    // What is there can be applied: lines beyond it are as they were.
+    // A truncated diff can be applied: lines beyond it are as they were.
     expect(applyPatch(short[0]!, diff!)).toContain("new 0 ");
   });
 

@@ -209,7 +209,7 @@ describe("an answer that does not fit the schema", () => {
 });
 
 describe("a server that fails is an error with its name", () => {
-  /** What one request may have used is counted as if it was; the second one, which was reserved for, is not. */
+  /** Micros that one request may have cost count as if it had; those of the second one, reserved for, do not. */
   const all: readonly [least: number, most: number] = [8_000, 10_000];
   const cases: [string, Say, string, readonly [number, number]][] = [
     ["an error of the server", status(501), "model_unavailable", [0, 0]],

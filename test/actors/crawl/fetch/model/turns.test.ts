@@ -12,7 +12,7 @@ function turns(at_once: number) {
   const { take } = modelTurns(clock, at_once, (count) => waiting.push(count));
   const order: string[] = [];
   const ends = new Map<string, () => void>();
-  /** One that wants a turn, and says so in `order` when it has it, or has left. */
+  /** Wants a turn; `order` has its name when the turn begins, or when it has left. */
   const wants = async (name: string, lane: "sync" | "batch" = "sync", share = "one", signal = NEVER) => {
     const end = await take({ lane, share, deadline_ms: DEADLINE_MS }, signal);
     order.push(end === null ? `${name} left` : name);
