@@ -1,5 +1,5 @@
 /**
- * One key on four gateways of a real cluster: the last units of its quota, the rows of a gateway that is killed, a document store that
+ * A key on four gateways of a real cluster: the last units of its quota, the rows of a gateway that is killed, a document store that
  * is gone, and money that is reserved when nodes are killed.
  */
 import { once } from "node:events";
@@ -127,7 +127,7 @@ describe.skipIf(missing)("a key on four gateways", () => {
     await expect.poll(async () => (await rowsOfKey(key)).length, { timeout: 10_000 }).toBe(UNITS);
   }, 90_000);
 
-  /** What the Account actor has stored. */
+  /** The account as the Account actor has stored it. */
   const accountOf = async (name: string) =>
     (await documents.get("account", name))?.value as AccountSnapshot | undefined;
   const keyAccount = (key: string): string => accountKey("default", PROJECT, key.slice(0, 10));
@@ -165,7 +165,7 @@ describe.skipIf(missing)("a key on four gateways", () => {
         timeout: 20_000,
       })
       .toBe(200);
-    // One node may find the store again seconds before another.
+    // Nodes may find the store again seconds apart.
     await expect.poll(readiness, { timeout: 20_000 }).toEqual(running().map(() => 200));
     const ended = await Promise.all(answers);
     expect(ended.map(({ status }) => status).filter((status) => status !== 200 && status !== 503)).toEqual(

@@ -179,7 +179,7 @@ describe.each(SETUPS)("an imported archive, $setup", ({ start, setup }) => {
       const { status, bytes } = await capture(at(name));
       expect([name, status, bytes.toString()]).toEqual([name, 200, text]);
     }
-    // The same records in members are captures that are there.
+    // Records that come again, in members, are captures that are there.
     const again = await imported(service, members(...whole, ...lost), { name: "members.warc.gz" });
     expect(again).toMatchObject({ state: "done", captures: 0, known: names.length });
   });
@@ -203,7 +203,7 @@ describe.each(SETUPS)("an imported archive, $setup", ({ start, setup }) => {
     expect(told.bad["wrong_length"]).toBeGreaterThanOrEqual(2);
     for (const name of ["one", "two", "three", "four"])
       expect((await capture(at(name))).bytes.toString()).toBe(article(name));
-    // What was cut is in the archive, and never given in place of a page.
+    // The cut capture is in the archive, and never given in place of a page.
     expect(await captures(at("long"))).toHaveLength(1);
     expect((await service.fetch({ url: at("long"), tiers: ["archive"] })).error).not.toBeNull();
   });
@@ -309,7 +309,7 @@ describe.each(SETUPS)("an imported archive, $setup", ({ start, setup }) => {
         bad: {},
       });
       expect(await captures(`http://${setup}.many.example/*`.replaceAll(" ", "-"))).toHaveLength(400);
-      // The same file again is the same import.
+      // A file that is imported again is the same import.
       expect(await imported(service, file)).toMatchObject({ id, captures: 400 });
     },
   );

@@ -451,7 +451,7 @@ describe.each(SETUPS)("archives, $setup", ({ start }) => {
       "/none": { status: 204 },
       "/twin": { body: article("gzip") },
       "/gone": { status: 410, body: "<p>Gone" },
-      // Of a body that is text Node writes the head as UTF-8.
+      // Node writes the head as UTF-8 when the body is text.
       "/latin": { body: Buffer.from(article("Latin")), headers: { "X-Bytes": "caf\u00e9" } },
     });
     const paths = ["/", "/gzip", "/br", "/zstd", "/deflate", "/empty", "/none", "/twin", "/gone", "/latin"];

@@ -33,7 +33,7 @@ describe("a backup of a running service", () => {
     const job = await jobs.finished(job_id);
     const { key } = await service.trawl("key", "create", "--project", "default", "--quota", "fetch=5");
 
-    // What comes while the backup runs may be in it or not.
+    // Fetches that come while the backup runs may be in it or not.
     const load = { isOver: false };
     const loading = (async () => {
       for (let n = 0; !load.isOver; n++) await service.fetch({ url: `${site.origin}/load/${n}` });

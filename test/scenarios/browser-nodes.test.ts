@@ -48,7 +48,7 @@ describe.skipIf(missing)("a node with the role browser or proxy", () => {
   const fetch = async (body: FetchBody): Promise<FetchResponse> =>
     (await cluster.call("POST", "/v1/fetch", body)).json;
 
-  /** What the public status says of browsers. */
+  /** The public status of browsers. */
   const shown = async (): Promise<string> => {
     const { components } = (await cluster.call("GET", "/v1/status")).json;
     const browsers = components.find(({ id }: { id: string }) => id === "browser_rendering");

@@ -1,4 +1,4 @@
-/** One run of chaos on real engines; bench/chaos.ts is the long form. Another seed, and so another fault, each time. */
+/** A run of chaos on real engines; bench/chaos.ts is the long form. Another seed, and so another fault, each time. */
 import { randomInt } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { chaos, sentAt } from "../harness/chaos.ts";

@@ -16,7 +16,7 @@ const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core"), "ut
 const WIDTHS = [375, 768, 1440] as const;
 const SCHEMES = ["light", "dark"] as const;
 const LIMITED = { resultTypes: ["violations"] };
-/** What axe looks for in each scheme: all its rules in the first, then those of the category colour, which alone read colours. */
+/** Rules of axe in each scheme: all in the first, then those of the category colour, which alone read colours. */
 const OPTIONS = {
   light: LIMITED,
   dark: { ...LIMITED, runOnly: { type: "rule", values: ["color-contrast", "link-in-text-block"] } },

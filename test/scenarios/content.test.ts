@@ -1,4 +1,4 @@
-/** What counts as content, as clients see it: single, in a batch, from the cache, with mistakes; the site is asked once. */
+/** Content by wish, as clients see it: single, in a batch, from the cache, with mistakes; the site is asked once. */
 import { describe, expect, test } from "vitest";
 import type { FetchBody } from "../../schemas/fetch.ts";
 import { client } from "../harness/jobs-client.ts";

@@ -1,4 +1,4 @@
-/** What the webhook of a crawl or a batch is sent: each page and the end, signed, in the order of items, whatever becomes of the nodes. */
+/** The webhook of a crawl or a batch is sent each page and the end, signed, in the order of items, whatever becomes of the nodes. */
 import { createHmac } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { CrawlBody } from "../../schemas/crawl.ts";

@@ -272,7 +272,7 @@ describe.each(SETUPS)("a crawl, $setup", ({ start }) => {
     );
     const part = (await service.call("GET", `/v1/jobs/${job_id}/urls?state=gone&limit=1`)).json;
     expect(part).toMatchObject({ items: [{ index: null, found_on: `${site.origin}/` }], next_cursor: 6 });
-    // What a limit may have left out is not said to be gone.
+    // Pages that a limit may have left out are not said to be gone.
     const limited = await begin({ ...body, limit: 5 });
     await jobs.finished(limited);
     expect((await urls(limited, "&change=gone")).map(({ url }) => pathOf(url))).toEqual(["/removed"]);

@@ -140,7 +140,7 @@ describe.skipIf(missing)("a worker whose link to NATS is cut", () => {
         victim.links.bus.cut(way);
         held.resolve();
         await expect.poll(() => ownedWithout(victim), { timeout: 20_000 }).toBe(64);
-        // What the node said meanwhile comes now.
+        // The node's messages of the meantime come now.
         victim.links.bus.heal();
         const refused = (await Promise.all(asked)).filter(({ status }) => status !== 200);
         const retried = { status: 503, retry_after: expect.stringMatching(/^[1-9]/), error: null };

@@ -34,7 +34,7 @@ import { type Arrival, article, type Page, prose, type Web, web } from "../harne
 
 type Pairs = (readonly [documented: string, actual: string])[];
 
-/** What the documents of one kind run against, one after the other. */
+/** A world for the documents of one kind, which run against it one after the other. */
 interface World {
   readonly environment?: Environment;
   /** Without a service: the document starts its own. */
@@ -137,7 +137,7 @@ function pages(sites: Web): World {
   };
 }
 
-/** What a model that invents a maker says of the lamps. */
+/** Answers about the lamps as a model does that invents a maker. */
 const ofTheLamps: Say = ({ body: { messages } }) => {
   const [link] = /http\S+\/lamps\/1/.exec(messages[1]!.content)!;
   const data = { name: "Storm lamp", price: 24.5, link, maker: "Lampwright" };
@@ -347,7 +347,7 @@ async function follow(guide: Guide, commands: Block, output: Block | null): Prom
     return faults;
   }
   const remember = (documented: string, actual: string): void => {
-    // What later commands name: an id, or a digest that the documents shorten.
+    // Values that later commands name: an id, or a digest that the documents shorten.
     if (/[0-9a-f]{8}|req_[0-9A-Z]{26}/.test(documented) && !/\s/.test(documented))
       pairs.push([documented, actual]);
   };

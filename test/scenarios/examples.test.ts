@@ -39,13 +39,13 @@ const ALPINA = leiOf("529900T8BM49AURSDO");
 /** Where CI has mypy, and what the Python client needs (.ci/run). */
 const wacz = findProgram("wacz", "/opt/warc-tools/bin/wacz");
 const MYPY = join(process.env["PYTHON_CLIENT"] ?? "/opt/python-client", "bin/mypy");
-/** What it has read of packages in earlier runs. */
+/** The cache of packages that mypy has read in earlier runs. */
 const MYPY_CACHE = `--cache-dir=${join(tmpdir(), "trawl-mypy-samples")}`;
 const PROGRAMS = readdirSync(join(ROOT, "examples")).filter((file) => file.endsWith(".ts"));
 const NOTEBOOKS = readdirSync(join(ROOT, "examples")).filter((file) => file.endsWith(".ipynb"));
 const MAX_NOTEBOOK_BYTES = 60_000;
 const JUPYTER = join(process.env["PYTHON_CLIENT"] ?? "/opt/python-client", "bin/jupyter-execute");
-/** What runs a language, and a program that runs the samples which it is given; each ends with the error of its first request. */
+/** The runtime of each language, and a program that runs the samples which it is given; each ends with the error of its first request. */
 const EACH_SAMPLE = {
   TypeScript: [
     process.execPath,
@@ -140,7 +140,7 @@ describe("examples", () => {
     });
   }
 
-  /** What the program prints. Rejects with its errors when it fails. */
+  /** Runs the program; resolves with what it prints. Rejects with its errors when it fails. */
   async function run(program: string, ...words: string[]): Promise<string> {
     const { stdout } = await promisify(execFile)(process.execPath, [program, ...words], {
       cwd: folder,

@@ -1,4 +1,4 @@
-/** One page through the whole service: every field of its answer, every kind of content, every wish of a request. */
+/** A page through the whole service: every field of its answer, every kind of content, every wish of a request. */
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
@@ -19,7 +19,7 @@ const sha256 = (bytes: Buffer | string): string => createHash("sha256").update(b
 const WORDS = prose(10);
 const GERMAN = `Grüße: ${"Die Straße führt über die Brücke nach Süden. ".repeat(15)}`;
 const JAPANESE = "灯台の光は港を照らし、船は静かに岸へ戻った。";
-/** The same sentence; Node has no encoder for it. */
+/** JAPANESE in Shift_JIS; Node has no encoder for it. */
 const SHIFT_JIS = Buffer.from(
   "939491e482cc8cf582cd8d6082f08fc682e782b58141914482cd90c382a982c98add82d696df82c182bd8142",
   "hex",
@@ -272,7 +272,7 @@ describe.each(SETUPS)("a fetch, $setup", ({ start }) => {
         html: html ? containing(text) : null,
         ...(title !== undefined && { title }),
       });
-      // Of HTML only.
+      // Fields of HTML only.
       const { meta, paywall, text_complete } = answer;
       expect([meta, paywall, text_complete].map((field) => field !== null)).toEqual([html, html, html]);
     });
@@ -437,7 +437,7 @@ describe.each(SETUPS)("a fetch, $setup", ({ start }) => {
       const url = `${site.origin}/exact`;
       expect(await service.fetch({ url, max_bytes: 4_999 })).toMatchObject({ error: "too_large" });
       expect(await service.fetch({ url, max_bytes: 5_000 })).toMatchObject({ error: null, bytes: 5_000 });
-      // What is stored by now is as much too large for the next.
+      // The page, stored by now, is as much too large for the next caller.
       expect(await service.fetch({ url, max_bytes: 4_999 })).toMatchObject({
         error: "too_large",
         cached: true,
@@ -456,7 +456,7 @@ describe.each(SETUPS)("a fetch, $setup", ({ start }) => {
       });
       expect(answer).toMatchObject({ error: "too_large" });
       await endless.left;
-      // What stands in the buffers of two sockets comes on top.
+      // The buffers of two sockets come on top.
       expect(written).toBeLessThan(MAX_BYTES_CEILING / 50 + 16 * 2 ** 20);
       endless.close();
     });
@@ -520,7 +520,7 @@ describe.each(SETUPS)("a fetch, $setup", ({ start }) => {
 
     test.each(ROUTES)("$overrides takes the routes $tiers", async ({ overrides, tiers }) => {
       const site = sites.site({ "/": BLOCKED });
-      // What is looked for elsewhere afterwards is no route: test/fetch has it.
+      // An alternate, looked for afterwards, is no route: test/fetch has it.
       const answer = await service.fetch({ url: `${site.origin}/`, allow_alternates: false, ...overrides });
       const direct = tiers.includes("direct");
       expect(answer).toMatchObject({

@@ -73,7 +73,7 @@ describe.each(SETUPS)("batch filings, $setup", ({ start }) => {
       "not_found",
       "pdf_not_accepted",
     ]);
-    // What an item retrieved may be downloaded.
+    // Bodies that an item retrieved may be downloaded.
     for (const at of [1, 3, 5]) {
       const body = await service.call("GET", results[at]!["body_url"] as string);
       expect(body.status).toBe(200);

@@ -166,7 +166,7 @@ describe.each(SETUPS)("fetches of the filing system, $setup", ({ start }) => {
       error: "filings_unavailable",
     });
     expect(upstream.starts.length).toBe(before);
-    // What is kept is answered all the while.
+    // Stored documents are answered all the while.
     expect(await service.fetch({ url: upstream.urls.www + DOCUMENT })).toMatchObject({
       error: null,
       cached: true,

@@ -124,7 +124,7 @@ describe.skipIf(missing)("the limiter of a cluster", () => {
     await sleep(1_000);
     const since = upstream.starts.length;
     await sleep(2_000);
-    // One that was taken from the ledger before may still start.
+    // A grant that was taken from the ledger before may still start.
     expect(upstream.starts.length - since).toBeLessThanOrEqual(1);
     cut.links.documents.heal();
     await starts(10);

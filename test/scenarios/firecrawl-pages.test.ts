@@ -1,4 +1,4 @@
-/** What Firecrawl's API asks of a browser and of a page's elements: steps before a page is read, values of attributes. */
+/** Firecrawl's API for a browser and a page's elements: steps before a page is read, values of attributes. */
 import { describe, expect, test } from "vitest";
 import { chromium_path } from "../harness/installed-browser.ts";
 import { scenario } from "../harness/scenario.ts";

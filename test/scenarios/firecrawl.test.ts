@@ -289,7 +289,7 @@ describe.each(SETUPS)("Firecrawl's API, $setup", ({ start }) => {
     ]);
     expect((await call("DELETE", `/v2/crawl/${slow.id}`)).json).toEqual({ status: "cancelled" });
     expect((await call("GET", `/v2/crawl/${slow.id}`)).json).toMatchObject({ status: "cancelled", data: [] });
-    // The same id under the other kind names nothing.
+    // An id of the other kind names nothing.
     expect((await call("GET", `/v2/batch/scrape/${slow.id}`)).status).toBe(404);
   });
 

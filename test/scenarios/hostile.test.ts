@@ -256,7 +256,7 @@ const wrongs = (log: string): string[] => log.split("\n").filter((line) => line.
 
 const MAX_BYTES = 2 ** 20;
 const TIMEOUT_S = 5;
-/** What a machine with other work may take on top of a deadline. */
+/** Milliseconds that a machine with other work may take on top of a deadline. */
 const LATE_MS = 5_000;
 const AT_ONCE = 12;
 const MEBIBYTE = 2 ** 20;
@@ -268,7 +268,7 @@ interface Played {
   readonly next: readonly FetchResult[];
 }
 
-/** What the specification says an exchange that ends so comes to, when `direct` is the only route. */
+/** The specification's error for an exchange that ends so, when `direct` is the only route. */
 function errorOf(ends: number | string): string | null {
   if (typeof ends === "number") {
     if (ends === 403 || ends === 429 || ends === 451 || ends >= 500) return "all_tiers_failed";
@@ -311,7 +311,7 @@ describe.each(SETUPS)("a hostile site, $setup", ({ start }) => {
       url: `${origin}${path}`,
       tiers: ["direct"],
       max_bytes: MAX_BYTES,
-      // What ends by itself gets the time it needs on a busy machine.
+      // An exchange that ends by itself gets the time it needs on a busy machine.
       timeout_s: ends === "timeout" ? TIMEOUT_S : 30,
     });
     const took_ms = performance.now() - began;

@@ -100,7 +100,7 @@ describe.each(SETUPS)("batch jobs, $setup", ({ start }) => {
     const quick = async () =>
       (await jobs.items(job_id)).slice(60).filter(({ status }) => status === "done").length;
     await expect.poll(quick, { timeout: 30_000, interval: 200 }).toBe(200);
-    // What dominates drains at its own rate: two at once, 400 ms each.
+    // The dominant site drains at its own rate: two at once, 400 ms each.
     expect(slow.most()).toBeLessThanOrEqual(2);
     expect((await jobs.read(job_id)).status).toBe("running");
     expect((await jobs.finished(job_id)).counts.done).toBe(260);
@@ -181,7 +181,7 @@ describe.each(SETUPS)("batch jobs, $setup", ({ start }) => {
     expect((await jobs.read(job_id)).paused).toBe("operator");
     const refused = await set({ paused: false });
     expect([refused.status, refused.json.detail.error]).toEqual([409, "paused_by_operator"]);
-    // What is refused changes nothing, and what the operator resumes is still paused for its client.
+    // A refused change changes nothing, and a job that the operator resumes is still paused for its client.
     expect((await operate(false)).status).toBe(200);
     expect((await jobs.read(job_id)).paused).toBe("client");
     expect((await jobs.read(job_id)).counts).toEqual(held.counts);

@@ -155,7 +155,7 @@ describe.each(SETUPS)("the life of a service, $setup", ({ start }) => {
       const download = await service.call("GET", file.body_url!, { key: used.key });
       expect(download.bytes.equals(body)).toBe(true);
       expect((await service.call("GET", "/v1/quota", { key: revoked.key })).status).toBe(401);
-      // What was learned about sites outlives the process, too.
+      // Knowledge about sites outlives the process, too.
       expect(await service.fetch({ url: `${site.origin}/no` })).toMatchObject({ error: "robots_disallowed" });
       expect(await service.fetch({ url: `${walled.origin}/` })).toMatchObject({
         error: "domain_unavailable",

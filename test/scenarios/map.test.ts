@@ -207,7 +207,7 @@ describe.each(SETUPS)("a map, $setup", ({ start }) => {
     expect(made.status).toBe(201);
     const { key } = made.json as { key: string };
     const answer = await mapping(service)({ url: site.origin, sitemap: "only" }, key);
-    // One for robots.txt, three for the first sitemaps.
+    // The quota is spent on robots.txt, one unit, and the first sitemaps, three.
     expect(answer).toMatchObject({ total: 3, truncated: true, error: "quota_exhausted" });
     const refused = await service.call("POST", "/v1/map", { body: { url: site.origin }, key });
     expect(refused.status).toBe(429);
@@ -311,7 +311,7 @@ describe.each(SETUPS.filter(({ setup }) => setup === "embedded"))("stored pages,
       lastmod: null,
       found_in: "stored",
     });
-    // What only tells crawlers of pages is found by no search.
+    // Files that only tell crawlers of pages are found by no search.
     const listed = sites.site({
       "/robots.txt": text("Sitemap: /sitemap.xml\n# quinquagesimal"),
       "/sitemap.xml": { ...XML, body: urlset("/quinquagesimal") },

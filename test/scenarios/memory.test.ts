@@ -14,7 +14,7 @@ const HEAP_MB = 512;
 /** Heap, the memory for bodies, and what a process has beside them; all bodies together are six times as much. */
 const MAX_RESIDENT_BYTES = 1.5 * 2 ** 30;
 
-/** Of the service, which is the one child of this process that runs Trawl; 0 where the system does not say. */
+/** Resident bytes of the service, the one child of this process that runs Trawl; 0 where the system does not say. */
 function residentBytes(): number {
   if (process.platform !== "linux") return 0;
   const children = readFileSync(`/proc/self/task/${process.pid}/children`, "utf8").split(" ").filter(Boolean);

@@ -122,7 +122,7 @@ describe.skipIf(missing)("nodes", () => {
     };
     // Two run in the readers, and in nodes with a browser; the others where traces have a collector. prom-client loads their API.
     // The SDK of /mcp comes with its first request.
-    // Of undici only its connections (cluster/adapters/parts.undici.ts).
+    // A node loads only the connections of undici (cluster/adapters/parts.undici.ts).
     const NOWHERE =
       /node_modules\/(?:undici\/(?:index\.js|lib\/(?:cache|mock|web)\/)|(?:cheerio|pdfjs-dist|@hyzyla|zod|@modelcontextprotocol|@opentelemetry\/(?:sdk-trace|core|resources|exporter-trace-otlp-proto))\/)/;
     const NOT_ON_GATEWAYS =

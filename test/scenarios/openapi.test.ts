@@ -34,7 +34,7 @@ const NPM_HINT = "(needs npm install --prefix /opt/openapi-tools with the packag
 const PYTHON_HINT = "(needs pip install openapi-python-client in /opt/openapi-python-client)";
 
 /**
- * What the linters need not say: a literal segment of a path beats a parameter (RFC 9110 knows paths only as
+ * Rules of the linters that do not hold here: a literal segment of a path beats a parameter (RFC 9110 knows paths only as
  * a whole), and pages that need no key and take no input refuse nobody.
  */
 const REDOCLY = {
@@ -50,7 +50,7 @@ const OTHER_SOURCES = [
   "TRAWL_RECHERCHE_ENTREPRISES_URL",
   "TRAWL_KRS_URL",
 ] as const;
-/** What the service of these tests has not, or what the first client has deleted. */
+/** Operations on things that the service of these tests lacks, or that the first client has deleted. */
 const MISSING = new Set([
   "signInByLink",
   "appendArchiveImport",

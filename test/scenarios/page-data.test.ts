@@ -49,7 +49,7 @@ interface TheirPage {
     readonly baseFields?: readonly TheirField[];
     readonly fields: readonly TheirField[];
   };
-  /** What Crawl4AI takes out of it. */
+  /** Items that Crawl4AI takes out of the page. */
   readonly expected: readonly object[];
 }
 
@@ -229,7 +229,7 @@ describe.each(SETUPS)("data of a page, $setup", ({ setup, start }) => {
 
   test("is of twenty pages what Crawl4AI's rules and Firecrawl's option names find there", async () => {
     expect(THEIR_PAGES).toHaveLength(20);
-    // What is read is the same on a cluster: one of each kind is enough there.
+    // Reading is the same on a cluster: one page of each kind is enough there.
     const pages = setup === "embedded" ? THEIR_PAGES : THEIR_PAGES.filter(({ path }) => path.endsWith("/0"));
     // Several sites, because each is asked politely.
     const hosts = pages.map(({ path, html }) => sites.site({ [path]: { body: html } }));

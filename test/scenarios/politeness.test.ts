@@ -8,7 +8,7 @@ import { article, CHALLENGE, gate, type Page, type Pages, type Site } from "../h
 
 const DELAY_MS = 300;
 const SLOTS = 2;
-/** What a clock of whole milliseconds and a wire may take off a delay. */
+/** Milliseconds that a clock of whole milliseconds and a wire may take off a delay. */
 const TOLERANCE_MS = 2;
 
 const paged = (count: number, page: Pages[string]): Pages =>
@@ -105,11 +105,11 @@ describe.concurrent.each(SETUPS)("politeness, $setup", ({ start }) => {
     const answers = await all(site, 90);
     const served = answers.filter(({ error }) => error === null);
     const busy = answers.filter(({ error }) => error === "domain_busy");
-    // What was expected to take just under 15 s took just over: three on a machine at rest, more where starts come later than expected.
+    // Fetches expected to take just under 15 s took just over: three on a machine at rest, more where starts come later than expected.
     const overran = answers.filter(({ error }) => error === "politeness_timeout");
     expect(overran.length).toBeLessThan(served.length);
     expect(served.length + busy.length + overran.length).toBe(90);
-    // One start each 300 ms for 15 s: about fifty, fewer where the machine is slow and the expected wait longer. Whoever
+    // Starts each 300 ms for 15 s: about fifty, fewer where the machine is slow and the expected wait longer. A caller that
     // is let in is served over most of these 15 s.
     expect(served.length).toBeGreaterThan(15);
     const starts = site.arrivals.map(({ at_ms }) => at_ms);
@@ -178,7 +178,7 @@ describe.concurrent.each(SETUPS)("politeness, $setup", ({ start }) => {
     expect(skipped.retry_after_s).toBeLessThanOrEqual(600);
     expect(skipped.attempts).toMatchObject([{ tier: "politeness", reason: "domain_unavailable" }]);
     expect(site.arrivals).toHaveLength(hits);
-    // What is stored is no matter of the domain.
+    // A stored page is no matter of the domain.
     expect(await service.fetch({ url: `${site.origin}/fine` })).toMatchObject({ error: null, cached: true });
   }, 40_000);
 

@@ -13,7 +13,7 @@ import { findProgram, type Program, program } from "../harness/programs.ts";
 import { article, type Web, web } from "../harness/web.ts";
 import { eventually, everything } from "../gateway/adapters/clients.ts";
 
-/** Of the gateways: the port of the API and that of the status are the same on both. */
+/** Hosts of the gateways: the port of the API and that of the status are the same on both. */
 const HOSTS = ["127.0.0.1", "127.0.0.2"] as const;
 
 interface Ports {
@@ -68,7 +68,7 @@ ${excerpt("docs/operating/security.md", /```nginx\n([^`]+)```/)
   },
 ];
 
-/** One request as bytes, with its connection closed behind it. */
+/** Sends a request as bytes; its connection is closed behind it. */
 async function raw(port: number, bytes: string, host = "127.0.0.1"): Promise<string> {
   const socket = connect({ port, host });
   socket.on("error", () => {});

@@ -21,7 +21,7 @@ import { article } from "../harness/web.ts";
 const ROOT = new URL("../..", import.meta.url).pathname;
 const TOOLS = process.env["PYTHON_CLIENT"] ?? "/opt/python-client";
 const python = join(TOOLS, "bin/python");
-/** What mypy has read of packages in earlier runs. */
+/** The cache of packages that mypy has read in earlier runs. */
 const MYPY_CACHE = `--cache-dir=${join(tmpdir(), "trawl-mypy-client")}`;
 const hasTools = existsSync(python) && existsSync(join(TOOLS, "node_modules/pyright"));
 const run = promisify(execFile);

@@ -37,7 +37,7 @@ function processBelow(folder: string, command: RegExp): number {
   return Number(found);
 }
 
-/** The same gateway over the same files, with something changed in its command. */
+/** Starts another gateway over the same files, with a change in its command. */
 async function secondGateway(
   first: Engine,
   change: (words: readonly string[]) => readonly string[],

@@ -1,5 +1,5 @@
 /**
- * What is published, as a stranger gets it: packed, installed from the tarball in an empty folder, started and asked. On the packaged Node, and on
+ * The published package, as a stranger gets it: packed, installed from the tarball in an empty folder, started and asked. On the packaged Node, and on
  * each of /opt/nodes (`TRAWL_NODE=system`), which CI installs.
  */
 import { execFileSync } from "node:child_process";

@@ -16,7 +16,7 @@ import { SETUPS } from "../harness/service.ts";
 import { article, type Pages, prose, redirect } from "../harness/web.ts";
 
 const SECRET = `c${randomBytes(12).toString("hex")}`;
-/** Of the session, typed by a step. */
+/** The session's password, typed by a step. */
 const PASSWORD = `p${randomBytes(12).toString("hex")}`;
 /** In clear in the stores, which shows that the search sees what is there. */
 const SEEN = `seen${randomBytes(12).toString("hex")}`;

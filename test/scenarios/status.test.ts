@@ -1,5 +1,5 @@
 /**
- * What can be seen of a running service from outside. The public status: faults of what the service needs, an incident, maintenance, their
+ * A running service, seen from outside. The public status: faults of what the service needs, an incident, maintenance, their
  * end, and nothing of what the service knows of its operator and customers. For the operator: traces in a collector, lines of the
  * log, and metrics.
  */
@@ -46,7 +46,7 @@ const amongThem = (status: string, ...reasons: readonly string[]): ExpectedState
 const DEGRADED_OR_WORSE = expect.stringMatching(/^(?:degraded|partial_outage|major_outage)$/) as string;
 
 const TIER_COMPONENTS = { archive: "archive", proxy_render: "paid_tiers" } as const;
-/** What the faults make of each component, one after the other or at once. */
+/** States of each component under the faults, one after the other or at once. */
 const FAULTS: ExpectedStates = {
   archive: [{ status: "major_outage", reasons: ["tier_errors"], metrics: { success_rate: 0 } }],
   paid_tiers: [{ status: "major_outage", reasons: ["tier_errors"], metrics: { success_rate: 0 } }],
@@ -68,17 +68,17 @@ const FAULTS: ExpectedStates = {
 };
 /** A minute is the limit, and two redirected answers of this length are more than one. */
 const SLOW_MS = 31_000;
-/** Of the fetches that are counted by then, more than a twentieth. */
+/** More than a twentieth of the fetches that are counted by then. */
 const SLOW_FETCHES = 10;
 /**
- * Of the French source: so many usual documents that a field they all have is a field of the source; so many that cannot be read that more than a
+ * Documents of the French source: so many usual ones that a field they all have is a field of the source; so many that cannot be read that more than a
  * tenth is unreadable and less than 85 % succeed; so many without the field that it drifts; and so many usual ones that it does no more.
  */
 const [USUAL_DOCUMENTS, UNREADABLE_DOCUMENTS, CHANGED_DOCUMENTS, RESTORED_DOCUMENTS] = [100, 19, 46, 40];
 /** On a busy machine some get no slot of the source in time. */
 const SLOTLESS = 35;
 
-/** One after the other in each of two rows: in a longer queue each would wait for its slot. */
+/** Asks one after the other in each of two rows: in a longer queue each would wait for its slot. */
 async function inTwoRows<T>(
   items: readonly T[],
   ask: (item: T) => Promise<unknown>,
@@ -186,7 +186,7 @@ describe.concurrent.each(SETUPS)("seen from outside, $setup", ({ start }) => {
       ),
     );
 
-  /** Of the slots of the filing system, those that came after more than five seconds. */
+  /** The share of slots of the filing system that came after more than five seconds. */
   async function shareOfLongWaits(): Promise<number> {
     const waits = "trawl_filings_slot_wait_seconds";
     const all = await service.meter(`${waits}_count`);

@@ -137,7 +137,7 @@ describe("@trawl/client", () => {
         },
       );
 
-      // What the table of scenarios holds on each of them is tried with the service on one.
+      // Scenarios of the table that hold on each Node are tried with the service on one.
       if (node !== process.execPath) return;
 
       test("imports an archive file, part by part", async () => {
