@@ -331,7 +331,7 @@ test("a page of items ends for its size, at least with one item, and says where 
   }
   expect(read).toEqual(items.map((_, index) => index));
   expect(sizes.length).toBeGreaterThan(3);
-  // What is above it is one item and the job around the page.
+  // Bytes above the limit are one item and the job around the page.
   expect(Math.max(...sizes)).toBeLessThan(page_bytes + 3_000);
   // A page that its limit ended has nothing to say.
   const { json } = await call("GET", `/v1/jobs/${job_id}?include=items&limit=2`);

@@ -10,7 +10,7 @@ import { clientAbort, gatewayHarness } from "../harness/gateway-harness.ts";
 const MB = 2 ** 20;
 const ignore = (): void => {};
 
-/** Of this limit a sixteenth is for bodies of requests: 24 MB. */
+/** A sixteenth of this limit is for bodies of requests: 24 MB. */
 const budgetOf = (limit_mb = 384) =>
   byteBudget({ limit_bytes: limit_mb * MB, clock: virtualClock(0), ...silentTelemetry() });
 

@@ -1,5 +1,5 @@
 /**
- * What customers with prices are charged counts against the limits of spend: it is reserved before work and settled with the row,
+ * Charges of customers with prices count against the limits of spend: a charge is reserved before work and settled with the row,
  * whatever becomes of the gateway.
  */
 import fc from "fast-check";
@@ -23,7 +23,7 @@ const SECOND_MS = 1_000;
 
 type Gateway = Awaited<ReturnType<typeof gatewayHarness>>;
 
-/** What becomes of a request; its address ends with it. */
+/** Fates of a request; its address ends with its fate. */
 const FATES = ["answered", "failed", "cached", "joined", "busy", "broken", "under_way"] as const;
 
 const scripted =
@@ -66,7 +66,7 @@ const chargesOf = ({ ask }: Gateway, key: string) =>
 
 const threeOf = <T>(use: T): T[] => [use, use, use];
 
-/** What the invoice will say. */
+/** The sum of the invoice to come. */
 async function owed(documents: Documents): Promise<number> {
   const batches = await documents.list("ledger", { limit: 1_000 });
   const rows = batches.flatMap(({ value }) => rowsOf(value as LedgerBatch));

@@ -1,4 +1,4 @@
-/** What the console asks for again: 304 while it is equal, for the console alone, in any coding. */
+/** Repeated requests of the console: 304 while the answer is equal, for the console alone, in any coding. */
 import { expect, test } from "vitest";
 import { gatewayHarness } from "../harness/gateway-harness.ts";
 

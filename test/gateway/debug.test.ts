@@ -8,7 +8,7 @@ const PAGE = { url: "https://example.org/<b>" };
 const DEBUG = { headers: { "x-service-debug": "1" } };
 const STEP = { actor: "domain", key: "example.org", operation: "acquire", at_ms: 0, ms: 812, fault: null };
 
-/** What of a debug_url is asked of the gateway. */
+/** The part of a debug_url that the gateway is asked for. */
 function linkOf(debug_url: string): string {
   const { pathname, search } = new URL(debug_url);
   return pathname + search;

@@ -1,4 +1,4 @@
-/** What is remembered of a domain, shown to the operator and forgotten at a word: real actors behind a real gateway. */
+/** The memory of a domain, shown to the operator and forgotten at a word: real actors behind a real gateway. */
 import { describe, expect, test } from "vitest";
 import { createCustomer, createProject } from "../../actors/business/accounts/keys.ts";
 import { domainActor } from "../../actors/crawl/domain/actor.ts";

@@ -17,7 +17,7 @@ import { FETCH_ERRORS } from "../../schemas/errors.ts";
 
 const GUIDE = "docs/api/firecrawl.md";
 
-/** Of all operations, as those of a page. */
+/** Options of all operations, documented with those of a page. */
 const SHARED = ["origin", "integration", "zeroDataRetention"];
 
 const rowsOf = (options: Options, except: readonly string[] = []): string =>
@@ -125,7 +125,7 @@ test.each([
 
 const asked = { url: "https://example.org/", formats: new Set(["markdown"]), base: "http://here.example" };
 
-/** Those are beside a page. */
+/** Errors that come beside a page. */
 const WITH_PAGE = new Set(["selector_not_found", "screenshot_failed"]);
 
 test.each(Object.keys(FETCH_ERRORS).filter((error) => !WITH_PAGE.has(error)))(

@@ -1,4 +1,4 @@
-/** What a tool says of a refusal of the API. */
+/** Texts of tools for refusals of the API. */
 import { expect, test } from "vitest";
 import { refused } from "../../gateway/mcp/tool-errors.ts";
 

@@ -254,7 +254,7 @@ const LEFT = [
   "customers",
   "names",
 ] as const;
-/** What becomes of one request before its gateway is killed. */
+/** Fates of one request before its gateway is killed. */
 const FATES = [
   "answered",
   "cached",
@@ -307,7 +307,7 @@ test("a gateway that is killed at any moment leaves each request that was begun 
         );
         for (const answer of answers) answer.catch(() => {});
         await clock.advance(killed_ms);
-        // What the store has at that moment is all that is left of the gateway.
+        // The documents of that moment are all that is left of the gateway.
         const left = memoryDocuments();
         for (const collection of LEFT)
           for (const { key, value } of await documents.list(collection, { limit: 1_000 }))

@@ -15,7 +15,7 @@ import { Account, monthEnds } from "../../schemas/accounts.ts";
 import { NOON_MS } from "../harness/gateway-harness.ts";
 import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.silent.ts";
 
-/** One account, and gateways that reach it after a while, or not at all. */
+/** An account, and gateways that reach it after a while, or not at all. */
 async function world(delay_ms = 0) {
   const clock = virtualClock(NOON_MS);
   const documents = memoryDocuments();

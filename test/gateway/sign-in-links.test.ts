@@ -1,4 +1,4 @@
-/** One-time links to the console: once, for ten minutes, the newest only, and for requests of this machine only. */
+/** Sign-in links to the console: once, for ten minutes, the newest only, and for requests of this machine only. */
 import { describe, expect, test } from "vitest";
 import { consoleSessions } from "../../gateway/console-sessions.ts";
 import { consoleRoutes } from "../../gateway/routes/console.ts";

@@ -40,7 +40,7 @@ const WORKERS = 3;
 const GATEWAYS = 4;
 const STEPS = 60;
 
-/** What a call of a gateway may end with under faults. */
+/** Lets a call of a gateway end with a Fault; throws any other problem. */
 function onlyFaults(problem: unknown): void {
   if (!(problem instanceof Fault)) throw problem;
 }
@@ -61,7 +61,7 @@ async function takeCourse(world: World, isCalm: boolean) {
   const chances = isCalm ? drawn(NO_FAULTS, world.chance) : drawn(CHANCES, world.chance);
   const { clock, random, chance, note, bus, leases, documents, store, sleep, coming } = world;
   const used = new Map<string, number>();
-  /** What each attempt cost, before it is settled, and what is recorded of it. */
+  /** The cost of each attempt, before it is settled, and the cost that is recorded of it. */
   const costs = new Map<string, number>();
   const recorded = new Map<string, number>();
   let spent = 0;
@@ -118,7 +118,7 @@ async function takeCourse(world: World, isCalm: boolean) {
     return { ...member, quota, spending: money };
   }
 
-  /** One request against a unit. What a killed gateway would still do does not happen. */
+  /** Sends a request against a unit. What a killed gateway would still do does not happen. */
   async function useUnit({ quota, link, clock: nodeClock }: Gateway): Promise<void> {
     const now_ms = nodeClock.now();
     const month = monthOf(now_ms);
@@ -132,7 +132,7 @@ async function takeCourse(world: World, isCalm: boolean) {
     claim.settle(counts);
   }
 
-  /** One attempt on a premium route, which costs up to what was reserved. */
+  /** Makes an attempt on a premium route, which costs up to what was reserved. */
   async function spend({ spending: money, node, link }: Gateway, id: string): Promise<void> {
     const micros = 10 + chance(90);
     const payer = { project: "p", key: "sk_aaaaaaa" };
@@ -231,7 +231,7 @@ async function takeCourse(world: World, isCalm: boolean) {
   return { left, requests: requests.length, used, spent, refused };
 }
 
-/** What became of all courses together: a single one may have no store for most of its time. */
+/** Counts over all courses together: a single one may have no store for most of its time. */
 const reached = { courses: 0, both_months: 0, spent: 0, refused: 0 };
 afterAll(() => {
   // About half of them have use in both months: of twenty one in a million times none.

@@ -12,7 +12,7 @@ import type { Clock } from "../../cluster/ports/clock.ts";
 import type { Documents } from "../../cluster/ports/documents.ts";
 import { Fault, type FaultCode } from "../../cluster/ports/fault.ts";
 
-/** What is written to a file, or to the names of a folder, since the last sync. */
+/** Writes to a file, or to the names of a folder, since the last sync. */
 interface Unsynced {
   /** Remembers a write. Returns whether it is synced by now. */
   readonly add: (undo: () => void) => () => boolean;

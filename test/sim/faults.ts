@@ -16,9 +16,9 @@ export interface Link {
   cut: boolean;
   /** Cut off from the bus and the leases only. */
   cutBus: boolean;
-  /** What the bus and the leases send does not arrive; what the node sends does. */
+  /** Messages of the bus and the leases do not arrive; those of the node do. */
   deaf: boolean;
-  /** What the node sends to the bus and the leases does not arrive; what they send does. */
+  /** Messages of the node to the bus and the leases do not arrive; theirs to the node do. */
   mute: boolean;
   /** So much longer at most, each way, calls of the bus and the leases take. */
   slow_ms: number;
@@ -105,7 +105,7 @@ export const drawn = (chances: Chances, chance: (below: number) => number): Cour
 
 type CallCode = "bus_unreachable" | "documents_unreachable" | "bodies_unreachable";
 
-/** One node's way to the ports, through which everything goes wrong. */
+/** A node's way to the ports, through which everything goes wrong. */
 export function faulty(
   link: Link,
   clock: Clock,

@@ -1,5 +1,5 @@
 /**
- * What must hold after every event of a simulation, seen from outside the nodes: by the origins, whose time is the true one,
+ * Invariants that must hold after every event of a simulation, seen from outside the nodes: by the origins, whose time is the true one,
  * by the document store, and by the bus.
  */
 import type { DistributedCluster } from "../../cluster/distributed.ts";
@@ -13,9 +13,9 @@ import { MAX_SLEW } from "../../cluster/adapters/time/steady-time.ts";
 /** A request that an origin sees. */
 export interface Start {
   readonly site: string;
-  /** Of the site; what an origin asks for holds for it alone. Default: the site has one. */
+  /** An origin of the site; its wishes hold for it alone. Default: the site has one. */
   readonly origin?: string;
-  /** What robots.txt of the origin asks for, in milliseconds; the domain knew it when it granted the slot. Default: nothing. */
+  /** The Crawl-delay in robots.txt of the origin; the domain knew it when it granted the slot. Default: none. */
   readonly crawl_delay_ms?: number;
   readonly item: string;
   /** True time of the request, and of the grant that it was sent with. */
@@ -40,12 +40,12 @@ export interface Checker {
   readonly onPause: (origin: string, pause: Pause) => void;
   /** The message with the Retry-After was lost with the data of the bus, whether it is known already or will be. */
   readonly onPauseLost: (origin: string, length_ms: number) => void;
-  /** One node's way to the store and the bus, on which writes and readers are watched. */
+  /** A node's way to the store and the bus, on which writes and readers are watched. */
   readonly watch: (
     node: string,
     ports: { bus: Bus; documents: Documents },
   ) => { bus: Bus; documents: Documents };
-  /** The same above all faults: what the node sends, when it does. */
+  /** A node's way to the leases and the store above all faults: what the node sends, when it does. */
   readonly watchSending: (
     node: string,
     ports: { leases: Leases; documents: Documents },

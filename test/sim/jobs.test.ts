@@ -43,7 +43,7 @@ const CAPPED = "j2";
 const MAX_COST_MICROS = 150;
 const ALL_JOBS = [...JOBS, CRAWL];
 const ITEMS = 150;
-/** Of the crawl, where no page fails for good. */
+/** Pages of the crawl, where no page fails for good. */
 const PAGES = 120;
 const SITES = 10;
 const IN_FLIGHT = 4 * SITES;
@@ -51,7 +51,7 @@ const IN_FLIGHT = 4 * SITES;
 const FREEZE = { chunk_items: 20, open_items: 60 };
 const HOOK = "http://receiver.example/hook";
 
-/** What is watched for two writers. */
+/** Actors that are watched for two writers. */
 const SHARD_BY = { job: Job.shard_by, account: Account.shard_by, frontier: Frontier.shard_by };
 
 /** The key has a quota that all items together fit into, so that each item takes a unit of it. */
@@ -62,7 +62,7 @@ const PAYER = {
   spend_limits: [],
 } as const;
 
-/** What the key's account has settled and reserved is never more than the quota. */
+/** Units that the key's account has settled and reserved are never more than the quota. */
 const quotaProblems = ({ quotas }: AccountSnapshot): string[] =>
   Object.values(quotas).flatMap((quota) => {
     const units = quota.settled.fetch + reservedUnits(quota).fetch;
@@ -127,7 +127,7 @@ async function takeCourse(world: World) {
         (await ask(Job, CAPPED, "reserveCost", reservation).catch(() => null))?.is_reserved === true;
       const fails = chance(20) === 0;
       await new Promise<void>((resolve) => void clock.at(clock.now() + 100 + chance(900), resolve));
-      // What a dead node still does reaches no other node.
+      // Messages of a dead node reach no other node.
       if (link.dead) return new Promise(() => {});
       return {
         answer: String(url),

@@ -74,7 +74,7 @@ export interface BadNotes {
   readonly told: Promise<unknown>;
   /** The bus has lost these envelopes. */
   readonly onLost: (envelopes: readonly Envelope[]) => void;
-  /** What is neither a dead letter nor excused, and what is one and should not be. */
+  /** Notes that are neither dead letters nor excused, and dead letters that should not be. */
   readonly missing: () => Promise<readonly string[]>;
 }
 

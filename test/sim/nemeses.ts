@@ -1,5 +1,5 @@
 /**
- * What goes wrong in a simulation, one thing at a time, as the seed says: with single nodes, with the stores, and with what the
+ * Nemeses: faults in a simulation, one at a time, as the seed says: of single nodes, of the stores, and of what the
  * bus and the lease store remember.
  */
 import type { MemoryBus } from "../../cluster/adapters/bus/bus.memory.ts";
@@ -15,11 +15,11 @@ export interface Member {
   readonly node: DistributedCluster;
   readonly link: Link;
   readonly clock: NodeClock;
-  /** Of a version that lacks an operation. */
+  /** The node is of a version that lacks an operation. */
   readonly isOlder: boolean;
 }
 
-/** What nemeses act on. */
+/** The state of a simulation that nemeses act on. */
 export interface Stage {
   readonly clock: VirtualClock;
   readonly leases: MemoryLeases;
@@ -27,7 +27,7 @@ export interface Stage {
   /** Makes the bus lose everything, and answers what that was. */
   readonly emptyBus: () => readonly Envelope[];
   readonly store: StoreState;
-  /** Of the document store. */
+  /** The disk of the document store. */
   readonly disk: Disk;
   readonly upcoming: { powerCut: PowerCut | null };
   readonly workers: Member[];
@@ -46,11 +46,11 @@ export interface Stage {
   readonly repeatEnvelope: () => void;
 }
 
-/** Of the document store alone, or of the nodes and NATS as well. */
+/** A power cut of the document store alone, or of the nodes and NATS as well. */
 interface PowerCut {
   readonly due_ms: number;
   readonly isEverywhere: boolean;
-  /** What NATS had not synced is lost. */
+  /** Makes NATS lose what it had not synced. */
   readonly rollBackNats: () => Promise<void>;
 }
 
@@ -89,7 +89,7 @@ const healAll: Nemesis = (stage) => {
   for (const { link } of everyone(stage)) heal(link);
 };
 
-/** One fault of the document store at a time. */
+/** A single fault of the document store at a time. */
 function storeFault(
   what: string,
   begin: (store: StoreState) => void,
@@ -269,7 +269,7 @@ export function endFaults(stage: Stage): void {
   }
 }
 
-/** What these actors were sent and the bus still has, as `actor/key operation`. */
+/** Messages to these actors that the bus still has, as `actor/key operation`. */
 export const leftOnBus = ({ bus }: Stage, actors: readonly string[]): readonly string[] =>
   bus
     .unacknowledged()

@@ -23,17 +23,17 @@ import type { SlotRun } from "./slots.ts";
 import { visitor, Visits } from "./visitor.ts";
 
 const SLOTS = 2;
-/** Of each site; robots.txt of the last asks for a Crawl-delay. */
+/** Hosts of each site; robots.txt of the last asks for a Crawl-delay. */
 const HOSTS = ["www", "shop", "slow"] as const;
 const CRAWL_DELAY_MS = 2_000;
-/** Of 60 items each, in twenty seconds: grants are stored ahead of their time. */
+/** Sites of 60 items each, in twenty seconds: grants are stored ahead of their time. */
 const CROWDED_SITES = 2;
 
 const NO_ANSWER = { status: null, retry_after_s: null } as const;
 type Run = Pick<SlotRun, "fetch_id" | "run_id">;
 
 /**
- * One visit to a site, as a fetch makes it: a slot, a connection, the last question, the request, the slot back. `tells`
+ * Visits a site once, as a fetch does: a slot, a connection, the last question, the request, the slot back. `tells`
  * false: a visitor that does not report when its request was sent, so that delays count from grants.
  */
 const polite = (
@@ -52,7 +52,7 @@ const polite = (
     if (answer.kind === "refused") return null;
     const granted_ms = trueNow();
     const held = holdSlot({ site, ...run, work });
-    // What an earlier run of the visit has sent may come at any time.
+    // Messages of an earlier run of the visit may come at any time.
     const earlier = runs.get(item);
     runs.set(item, run);
     if (earlier) client(Domain, site, "release", { ...earlier, origin, ...NO_ANSWER }).catch(() => {});

@@ -110,7 +110,7 @@ interface Process {
   /** Resolves with null when it ends. */
   readonly ended: PromiseWithResolvers<null>;
   readonly call: Awaited<ReturnType<typeof gatewayHarness>>["call"];
-  /** What each node does every minute. */
+  /** Recovers pending requests; each node does so every minute. */
   readonly recover: () => Promise<void>;
 }
 
@@ -395,7 +395,7 @@ async function takeCourse(world: World, durability: Durability) {
     jobs.set(name, job_id);
   }
 
-  /** What clients were told must be on the disk at any time, whatever process runs. */
+  /** Bodies, grants, rows and jobs that clients were told of must be on the disk at any time, whatever process runs. */
   function checkTold(): void {
     const rows = ledgerRows();
     for (const { request_id, sha256, cached } of told) {
@@ -512,7 +512,7 @@ async function takeCourse(world: World, durability: Durability) {
   return { totals, rows: rows.size, told: told.length };
 }
 
-/** What became of all courses together. */
+/** Counts over all courses together. */
 const reached = { unsynced: 0, lost: 0 };
 afterAll(() => {
   if (reached.lost === 0) throw new Error("No power cut lost anything");

@@ -23,7 +23,7 @@ import { endFaults, leftOnBus, type Member, strike } from "./nemeses.ts";
 import { type HeldSlot, type SlotRun, slotsInUse } from "./slots.ts";
 import { LEASES_LAST_MS, newWorld, traced, type World } from "./world.ts";
 
-/** What an envelope's body says. */
+/** The body of an envelope. */
 interface Sent<Message> {
   readonly operation: string;
   readonly message: Message;
@@ -40,7 +40,7 @@ const NOTEBOOKS = 6;
 export const WANT_MS = 60_000;
 /** In peace all callers are answered within this time: a slot whose release was lost with NATS' data lapses after ten minutes. */
 const MAX_PEACE_MS = 11 * 60_000;
-/** Of this, a thirty-second is for tells: four notes at a time. */
+/** A thirty-second of this is for tells: four notes at a time. */
 const MEMORY_BYTES = 2 * 2 ** 20;
 export const CHANCES: Chances = {
   answer_lost: 0.05,
@@ -61,7 +61,6 @@ export interface Origins {
   readonly running: Set<Exchange>;
 }
 
-/** What an origin answers: its status and its Retry-After. */
 export interface OriginAnswer {
   readonly status: number;
   readonly retry_after_s: number | null;
@@ -90,21 +89,21 @@ export interface SimulatedWorld {
 
 export interface Subject {
   readonly actors: (world: SimulatedWorld) => readonly Actor[];
-  /** What nodes have that own nothing and are called by role. */
+  /** Actors that own nothing and are called by role. */
   readonly roleActors?: (world: SimulatedWorld) => readonly RoleActor[];
   /** By contract: the name under which its keys are sharded. */
   readonly shardBy: Readonly<Record<string, string>>;
-  /** What an item comes to; null: not now. Throws Fault. */
+  /** The answer for an item; null: not now. Throws Fault. */
   readonly want: (ask: ActorClient, site: string, item: string) => Promise<string | null>;
   /** Its work waits for no other actor: a caller is told only when its time is over that there is no answer. */
   readonly asksNobody?: true;
   /** The sites of the items; the fewer, the more callers wait for one. Default: 12. */
   readonly sites?: number;
-  /** What must not be so at this moment, as a sentence; null: all is well. */
+  /** The invariant that is broken at this moment, as a sentence; null: all is well. */
   readonly wrong: (origins: Origins) => string | null;
 }
 
-/** What happened, in order. A course that fails prints it when its seed was given. */
+/** Returns the events, in order. A course that fails prints them when its seed was given. */
 export async function simulate(seed: number, subject: Subject, chances = CHANCES): Promise<string[]> {
   const world = newWorld(seed, Date.UTC(2026, 0, 1), chances.call_late > 0 ? LEASES_LAST_MS : undefined);
   await traced(world, () => takeCourse(world, subject, chances));

@@ -25,7 +25,7 @@ export interface HeldSlot {
 /** A next owner of the domain counts the slot for ten seconds from when it began, by its own clock. */
 const ORPHANED_MS = 10_000;
 const CERTAIN_MS = ORPHANED_MS - 2 * MAX_AHEAD_MS;
-/** What was given back is stored as free with the next state, this much later at most where nothing breaks. */
+/** A slot that was given back is stored as free with the next state, this much later at most where nothing breaks. */
 const STORED_MS = 10_000;
 
 interface Holder extends SlotRun {
@@ -38,7 +38,7 @@ export interface Slots {
   readonly onStored: (site: string, politeness: Politeness | null) => void;
   /** The bus has lost the release of this run. */
   readonly onReleaseLost: (site: string, run: Pick<SlotRun, "fetch_id" | "run_id">) => void;
-  /** What must not be so, as a sentence; null: all is well. */
+  /** The broken invariant, as a sentence; null: all is well. */
   readonly wrong: () => string | null;
   /** Slots that were given back and are stored as in use. */
   readonly leaked: () => readonly string[];

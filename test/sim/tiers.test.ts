@@ -20,7 +20,7 @@ import { openRobots, visitor, visitRun, VISIT_MS, Visits } from "./visitor.ts";
 
 const MAX_CONNECT_MS = 1_500;
 
-/** What the origins are told of a request, by its address: the node that sends does not know it. */
+/** Facts that the origins are told of a request, by its address: the node that sends does not know it. */
 type Requests = Map<string, { readonly granted_ms: number; readonly work: WorkContext }>;
 
 const throughTier = (world: SimulatedWorld, requests: Requests) =>
@@ -43,7 +43,7 @@ const throughTier = (world: SimulatedWorld, requests: Requests) =>
     return result.kind === "page" ? `${item} of ${site}` : null;
   });
 
-/** One request, with a connection that takes its time. */
+/** A transport of one request, with a connection that takes its time. */
 const transport =
   ({ chance, sleep, start }: SimulatedWorld, requests: Requests): Transport =>
   async (request) => {

@@ -1,4 +1,4 @@
-/** What the nodes of a simulation share: one clock, one bus, one lease store, one document store, and chance from the seed. */
+/** The world that the nodes of a simulation share: one clock, one bus, one lease store, one document store, and chance from the seed. */
 import { memoryBus } from "../../cluster/adapters/bus/bus.memory.ts";
 import { type MemoryLeases, memoryLeases } from "../../cluster/adapters/leases/leases.memory.ts";
 import {
@@ -29,7 +29,7 @@ export interface World {
   readonly random: Random;
   /** Below this number, from the seed. */
   readonly chance: (below: number) => number;
-  /** What happened, in order. */
+  /** Events, in order. */
   readonly trace: string[];
   readonly note: (text: string) => void;
   /** As nodes use it: tells that they send may come again. */

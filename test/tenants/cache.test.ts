@@ -1,5 +1,5 @@
 /**
- * What one project's request leaves in the page cache for another, where the origin's answer was not a page for everybody:
+ * Traces of one project's request in the page cache for another, where the origin's answer was not a page for everybody:
  * a refusal with status 200, an answer that varies by what no cache key has, a part, a redirect to nowhere. Over HTTP.
  */
 import { beforeAll, describe, expect, test } from "vitest";

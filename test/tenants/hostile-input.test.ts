@@ -1,5 +1,5 @@
 /**
- * What a page that was made to cost much costs: it is unreadable or read within seconds, and another project is answered
+ * A page that was made to cost much is unreadable or read within seconds, and another project is answered
  * meanwhile. Over HTTP.
  */
 import { beforeAll, describe, expect, test } from "vitest";

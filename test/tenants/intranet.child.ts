@@ -26,9 +26,9 @@ import { article } from "../harness/web.ts";
 const [PUBLIC, INTRANET, OTHER_INTRANET, METADATA] = ["11.0.0.1", "10.0.0.7", "10.0.0.8", "169.254.169.254"];
 const SECRET = "the secret of the intranet";
 
-/** What the intranet was asked, as "address method path". */
+/** Requests to the intranet, as "address method path". */
 const inside: string[] = [];
-/** What hostile pages sent home. */
+/** Secrets that hostile pages sent home. */
 const stolen: string[] = [];
 
 const zone: Record<string, string[]> = {
@@ -164,7 +164,7 @@ async function trawl(...words: string[]): Promise<any> {
   return JSON.parse(stdout);
 }
 
-/** What a fetch came to, and what the intranet was asked for it; robots.txt apart. */
+/** The result of a fetch, and the requests to the intranet for it; robots.txt apart. */
 async function outcome(url: string, tier: "direct" | "browser", more: Partial<FetchBody> = {}, key?: string) {
   const before = inside.length;
   const body: FetchBody = { url, tiers: [tier], include_html: true, cache_ttl_s: 0, timeout_s: 40, ...more };

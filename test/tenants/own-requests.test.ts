@@ -1,5 +1,5 @@
 /**
- * What a caller gives of its own request: header fields, cookies, a POST. Over HTTP, on the direct and the browser route, single and
+ * A caller's own request: header fields, cookies, a POST. Over HTTP, on the direct and the browser route, single and
  * as items of a job. A secret of each kind is looked for in every place that it could reach: other origins, answers, bodies,
  * stores, logs, debug pages, metrics, the ledger.
  */

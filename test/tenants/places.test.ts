@@ -1,4 +1,4 @@
-/** What one project's pages that never end leave of a tier's places for another project. Over HTTP. */
+/** Places of a tier that one project's pages that never end leave for another project. Over HTTP. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { createKeys } from "../harness/project-keys.ts";
 import { scenario } from "../harness/scenario.ts";

@@ -1,5 +1,5 @@
 /**
- * What each role may do on each operation of the OpenAPI document, also with the identifiers of another customer. An operation that stands
+ * Rights of each role on each operation of the OpenAPI document, also with the identifiers of another customer. An operation that stands
  * in no row fails the test: its row is the decision who may use it.
  */
 import { bookedOf, NO_TERMS } from "../../actors/business/accounts/invoice-terms.ts";

@@ -21,7 +21,7 @@ const LEI = leiOf("529900SECRET000001");
 /** Its name is in clear in the stores. */
 const OWN = `own-${randomBytes(6).toString("hex")}`;
 const word = (): string => `s${randomBytes(12).toString("hex")}`;
-/** What must not be found anywhere, by what it is. */
+/** Secrets that must not be found anywhere, by what they are. */
 const PLANTED = {
   "the password of a callback": word(),
   "the query secret of a callback": word(),
@@ -60,7 +60,7 @@ describe.each(SETUPS)("stored secrets, $setup", ({ setup, start }) => {
     await source.close();
   });
 
-  /** Those of answers, which the service drew. */
+  /** Secrets of answers, which the service drew. */
   const drawn: Record<string, string> = {};
   const keys = { own: "", foreign: "" };
   /** Addresses as the answers show them that made their webhooks. */
@@ -196,7 +196,7 @@ describe.each(SETUPS)("stored secrets, $setup", ({ setup, start }) => {
       foundIn(folder_of_store, { ...PLANTED, ...drawn, "what is in clear": OWN }),
     );
   }
-  /** One is found always, which shows that the search sees what is there. */
+  /** A word in clear is found always, which shows that the search sees what is there. */
   const NONE = expect.arrayContaining([expect.stringMatching(/^what is in clear in /)]);
 
   test("are in no byte of the stores, before and after a change of the key", async () => {

@@ -1,5 +1,5 @@
 /**
- * What two projects share, by two projects over HTTP: each row of the table in README.md beside this that another suite proves on the rule
+ * Resources that two projects share, by two projects over HTTP: each row of the table in README.md beside this that another suite proves on the rule
  * only. A rendering service and a metasearch instance are sites of this web, and premium attempts cost money.
  */
 import { beforeAll, describe, expect, test } from "vitest";

@@ -1,4 +1,4 @@
-/** What one project, one path or one host of a site can cause for the other projects and hosts of that site, over HTTP. */
+/** Effects of one project, one path or one host of a site on the other projects and hosts of that site, over HTTP. */
 import { beforeAll, describe, expect, test } from "vitest";
 import type { FetchBody } from "../../schemas/fetch.ts";
 import { createKeys } from "../harness/project-keys.ts";

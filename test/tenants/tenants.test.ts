@@ -1,5 +1,5 @@
 /**
- * What a second project sees of the first one, for every operation of the OpenAPI document: the operations come from the document,
+ * A second project's view of the first one, for every operation of the OpenAPI document: the operations come from the document,
  * so a new endpoint is asked without a line here. The first project leaves a secret in everything it may write; the second asks
  * with the first one's identifiers.
  */
@@ -118,7 +118,7 @@ describe.each(SETUPS)("two projects, $setup", ({ setup, start }) => {
       key: keys.second,
       body: { idempotency_key: secret, items: [{ url: `${site!.origin}/` }] },
     });
-    // The same idempotency key is another job in another project.
+    // An idempotency key of another project is another job.
     expect([json.created, json.job_id === given["job_id"]]).toEqual([true, false]);
     door.open();
   });

@@ -100,7 +100,7 @@ describe.each(SETUPS)("uploads of several projects, $setup", ({ start }) => {
         ...(coding && { headers: { "content-encoding": coding } }),
       });
     expect((await post(whole)).status).toBe(202);
-    // The same job each time: the same bytes came out.
+    // The job is the same each time: the same bytes came out.
     expect((await post(gzipSync(whole), "gzip")).status).toBe(200);
     expect((await post(zstdCompressSync(whole), "zstd")).status).toBe(200);
     const larger = gzipSync(Buffer.concat([whole, Buffer.alloc(MB, " ")]));

@@ -1,4 +1,4 @@
-/** What the HTTP port's suite puts behind an adapter: one route for each behaviour, and a record of what came of it. */
+/** The application that the HTTP port's suite puts behind an adapter: one route for each behaviour, and a record of what came of it. */
 import { createHash } from "node:crypto";
 import { setTimeout as wait } from "node:timers/promises";
 import type { Admission, Admit, Body, Head, Reply, Stream } from "../../../gateway/http.ts";

@@ -17,7 +17,7 @@ export interface Child {
  */
 const MMAP_THRESHOLD = { MALLOC_MMAP_THRESHOLD_: String(128 * 1024) };
 
-/** One adapter in a process of its own: "uws" or "node". */
+/** Starts an adapter in a process of its own: "uws" or "node". */
 export async function spawn(adapter: string): Promise<Child> {
   const child = fork(new URL("server.ts", import.meta.url), [adapter], {
     execArgv: ["--expose-gc", "--disable-warning=ExperimentalWarning"],

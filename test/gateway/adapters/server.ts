@@ -1,5 +1,5 @@
 /**
- * One adapter in a process of its own, for what must be measured from outside: memory, handles, what is left over.
+ * An adapter in a process of its own, for what must be measured from outside: memory, handles, what is left over.
  * node --expose-gc test/gateway/adapters/server.ts uws|node. It prints its port and answers messages of its parent with numbers.
  */
 import { readdirSync } from "node:fs";
