@@ -393,7 +393,7 @@ describe.each(SETUPS)("the company register, $setup", ({ start }) => {
       reason: null,
     });
     expect(await resolve(ask("Alpina Antrieb GmbH"))).toMatchObject({ match: null, candidates: [] });
-    // A company of another country, or with another company's number, gets no decision.
+    // A question with another country, or with another company's number, gets no decision.
     expect(await resolve(ask("Alpina Antriebe GmbH", { country: "DE" }))).toMatchObject({ match: null });
     expect(await resolve(ask("Alpina Antriebe GmbH", { identifiers: [`lei:${NEVER}`] }))).toMatchObject({
       match: null,

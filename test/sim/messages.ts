@@ -74,7 +74,7 @@ export interface BadNotes {
   readonly told: Promise<unknown>;
   /** The bus has lost these envelopes. */
   readonly onLost: (envelopes: readonly Envelope[]) => void;
-  /** Notes that are neither dead letters nor excused, and dead letters that should not be. */
+  /** Accepted bad notes that neither ended so nor were lost, and other notes that ended so. */
   readonly missing: () => Promise<readonly string[]>;
 }
 

@@ -1,5 +1,5 @@
 /**
- * Traces of one project's request in the page cache for another, where the origin's answer was not a page for everybody:
+ * The page cache keeps nothing of one project's request for another, where the origin's answer was no page for every caller:
  * a refusal with status 200, an answer that varies by what no cache key has, a part, a redirect to nowhere. Over HTTP.
  */
 import { beforeAll, describe, expect, test } from "vitest";

@@ -71,7 +71,7 @@ async function refused(chromium: Chromium): Promise<Chromium> {
   writeFileSync(script, `#!/bin/sh\n${apart}\n`, { mode: 0o755 });
   // Where the kernel grants none at all, the browser is refused as it is.
   const program = hasUserNamespaces() ? script : path;
-  // The operator's browser is tried, whatever browser it is.
+  // A browser that the operator set is tried, whichever it is.
   return { ...chromium, from: "setting", ready: async () => ({ path: program, env }) };
 }
 
