@@ -85,7 +85,7 @@ const answerOf = (url: string): FetchAnswer => ({
   cached: true,
 });
 
-/** One caller for all requests, and no rows. */
+/** Metering for gateways where all requests have the same caller; it writes no rows. */
 const OPEN_METERING: Omit<Metering, "open"> = {
   turn: () => {},
   readSpend: async () => {},

@@ -33,7 +33,7 @@ const SETTLED_MS = 20_000;
 
 type Counts = Map<string, number>;
 
-/** The same port, with its calls counted by method. */
+/** Wraps a port so that its calls are counted by method. */
 const counted = <Port extends object>(port: Port, name: string, counts: Counts): Port =>
   new Proxy(port, {
     get(target, method) {

@@ -1,6 +1,6 @@
 /**
  * node bench/blocking.bench.ts [--minutes 10] [--rounds 40] [--pages 2]: CPU time that `block_resources` saves a page of the route browser, told in pairs at a busy machine.
- * One browser for the whole run, behind the guard, in this process. Its processes are in a control group of their own (cpuacct, as root), whose clock is the scheduler's: nanoseconds,
+ * A single browser serves the whole run, behind the guard, in this process. Its processes are in a control group of their own (cpuacct, as root), whose clock is the scheduler's: nanoseconds,
  * with those of renderers that have ended. A round of a comparison is base, variant, variant, base, so that a load that grows or falls evenly does not count; comparisons take turns, one of
  * them the same variant twice, which shows what the design itself cannot tell apart. Ratios are of one round; the interval is that of their median by order statistics, of any distribution.
  * The web is a process of its own and does not count.
@@ -93,7 +93,7 @@ const COMPARISONS: readonly (readonly [base: Variant, variant: Variant])[] = [
 
 interface Cost {
   readonly browser_ms: number;
-  /** Of this process: the guard, the interception, the passes. */
+  /** CPU time of this process: the guard, the interception, the passes. */
   readonly node_ms: number;
 }
 
@@ -103,7 +103,7 @@ async function compare(web: ChildProcess): Promise<void> {
   const proxy = await egressProxy({ judge: rule });
   const folder = new URL("../node_modules/.cache/trawl-chromium", import.meta.url).pathname;
   const chromium = findChromium({ path: null, folder })!;
-  // One browser: another one's start would count.
+  // The limits keep the same browser for the whole run: the start of another would count.
   const limits = { pages: 1, pages_per_browser: 1e6, idle_ms: 3_600_000 };
   const pool = browserPool({ chromium, proxy, ...silentTelemetry(), limits });
   const fetch = browserTransport({ pool, clock: systemClock(), destination: rule, blobs: memoryBlobs() });

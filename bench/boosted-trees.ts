@@ -107,7 +107,7 @@ interface Leaf {
   bin: number;
 }
 
-/** One tree; one algorithm, so it is one function. */
+/** Grows a tree; one algorithm, so it is one function. */
 function grow(
   { width, borders, bins }: Binned,
   rows: Uint32Array,
@@ -253,7 +253,7 @@ export function chancesBy({ trees, bias }: Model, rows: Float32Array, width: num
   return chances;
 }
 
-/** One tree in preorder, as actors/reading/article/score.ts reads it. */
+/** The tree in preorder, as actors/reading/article/score.ts reads it. */
 export function preorder(tree: Tree): string {
   const tokens: string[] = [];
   const open = [0];

@@ -47,7 +47,7 @@ interface Contender {
 
 async function route(chromium: Chromium): Promise<Contender> {
   const proxy = await egressProxy({ judge: rule });
-  // One browser: another one's start would count.
+  // The limits keep the same browser for the whole run: the start of another would count.
   const limits = { pages: 1, pages_per_browser: 1e6, idle_ms: 3_600_000 };
   const pool = browserPool({ chromium, proxy, ...silentTelemetry(), limits });
   const fetch = browserTransport({ pool, clock: systemClock(), destination: rule, blobs: memoryBlobs() });

@@ -157,7 +157,7 @@ const CONTENDERS = Object.keys(contenders) as Contender[];
 async function memory(port: number): Promise<void> {
   const pages = Number(values["memory-pages"]);
   // Without a browser the process is alone, and what it shares with other programs of Node comes and goes with them.
-  // What V8 keeps of a heap it no longer fills (37 MB here) it gives back when it likes: it is made to, each time.
+  // V8 gives back a heap that it no longer fills (37 MB here) when it likes: it is made to, each time.
   const alone = () => {
     globalThis.gc!({ type: "major", execution: "sync", flavor: "last-resort" });
     return Math.round(residentMb(process.pid));
@@ -191,7 +191,7 @@ async function memory(port: number): Promise<void> {
   process.send!({ base_mb, ours: { ...ours, after_mb, back_after_s }, plain });
 }
 
-/** What a child has to say; one that ends without a word is a failure, not a wait without end. */
+/** The first message of a child; a child that ends without a message is a failure, not a wait without end. */
 async function firstMessage<T>(child: ChildProcess): Promise<T> {
   const ended = once(child, "exit").then(([code, signal]: unknown[]) => {
     throw new Error(`Cannot measure: a child ended with ${String(code ?? signal)}`);

@@ -22,7 +22,7 @@ import { transportRequest } from "../test/harness/transport-request.ts";
 import { cpuSeconds, machine } from "./harness.ts";
 
 const SELF = new URL(import.meta.url).pathname;
-/** What a site takes to answer. */
+/** Time until a site answers. */
 const SITE_MS = 200;
 const BROWSER_STEPS = [1, 2, 4, 6, 8, 12] as const;
 const DIRECT_STEPS = [8, 32, 128, 256, 512, 1_000, 2_000] as const;

@@ -31,7 +31,7 @@ const { values } = parseArgs({
 });
 
 type Body = { readonly url: string } & Readonly<Record<string, unknown>>;
-/** One operation: a page, or the results of a job that has ended. */
+/** An operation: a page, or the results of a job that has ended. */
 type Ask =
   | { readonly kind: "fetch"; readonly body: Body }
   | { readonly kind: "results"; readonly job_id: string };
@@ -41,12 +41,12 @@ interface Asks {
   /** An even number: two of them are a pair. */
   readonly measured: readonly Ask[];
 }
-/** Of each operation. */
+/** Times of each operation. */
 interface Timed {
   readonly ms: readonly number[];
   readonly cpu_ms: readonly number[];
 }
-/** What a process measured, by what made the calls. */
+/** Times that a process measured, by the client or library that made the calls. */
 type Measured = Readonly<Record<string, Timed>>;
 
 const WARM = 150;
@@ -322,7 +322,7 @@ function rowsOf(workload: string, all: ReadonlyMap<string, Timed>): readonly obj
     return {
       ...figures,
       pairs: {
-        // What the client adds in the same pair, of what the library takes.
+        // Time that the client adds in the same pair, as a share of the library's.
         wall: rounded(median(ms.map((each, n) => each - library.ms[n]!)) / median(library.ms)),
         cpu: rounded(median(cpu_ms.map((each, n) => each - library.cpu_ms[n]!)) / median(library.cpu_ms)),
       },

@@ -36,7 +36,7 @@ const CORE = 1;
 const TAKEOVERS = 5;
 const address = (n: number): string => `http://127.0.2.${1 + (n % HOSTS)}:${WEB_PORT}/k/${n}`;
 
-/** What is measured: somewhere to ask, and the processes whose CPU counts. */
+/** The service that is measured: its address, and the processes whose CPU counts. */
 interface Subject {
   readonly url: string;
   readonly key: string;
@@ -89,7 +89,7 @@ async function many(
 
 type Load = Awaited<ReturnType<typeof many>>;
 
-/** Of this process and everything it started, less the subject: engines, web and driver. */
+/** CPU seconds of this process and everything it started, less the subject: engines, web and driver. */
 const otherCpu = (subject: Subject): number => cpuSeconds(process.pid) - cpuOf(subject);
 
 async function latency(one: (agent: Agent, n: number) => Promise<void>): Promise<number> {

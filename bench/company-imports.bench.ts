@@ -1,5 +1,5 @@
 /**
- * What an import of GLEIF's level 1 costs: records a CPU second and a second, and bytes a company on disk. A seeded golden copy of invented companies
+ * Cost of an import of GLEIF's level 1: records a CPU second and a second, and bytes a company on disk. A seeded golden copy of invented companies
  * (338 columns, zipped) is imported twice into an SQLite file: first all rows are new, then all are there.
  *
  * node ops/node.mjs --disable-warning=ExperimentalWarning bench/company-imports.bench.ts [companies]

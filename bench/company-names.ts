@@ -105,7 +105,7 @@ export function inventedRegister(seed: number) {
     };
   }
 
-  /** One character wrong, missing, too many, or two exchanged, in any word. */
+  /** Makes a typing error in any word: a character wrong, missing, too many, or two exchanged. */
   function withTypo(text: string): string {
     const words = text.split(" ");
     const which = below(words.length);

@@ -36,7 +36,7 @@ const folder = mkdtempSync(join(tmpdir(), "trawl-bench-"));
 const path = values.file ?? join(folder, "known.sqlite");
 const name = (n: number): string => `known-${n.toString(36)}.example`;
 
-/** What a domain stores after one request, an hour ago. */
+/** Document that a domain stores after one request, an hour ago. */
 function stored(host: string): string {
   const [at_ms, run_id] = [Date.now() - 3_600_000, "0.1"];
   const slot = { fetch_id: "req_0.1", origin: `http://${host}`, run_id, process: "bench" };

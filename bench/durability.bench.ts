@@ -68,7 +68,7 @@ async function documentsBench(durability: Durability): Promise<void> {
   await documents.close();
 }
 
-/** The same transactions, one for the writes of a tick, each synced by SQLite. */
+/** Makes the transactions of the adapter, one for the writes of a tick, each synced by SQLite. */
 async function fullBench(): Promise<void> {
   const database = new DatabaseSync(join(folder, "full.sqlite"));
   database.exec(

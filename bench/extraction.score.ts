@@ -120,7 +120,7 @@ function shingles(text: string): string[] {
   return Array.from({ length: count }, (_, i) => tokens.slice(i, i + 4).join(" "));
 }
 
-/** One article's precision and recall over shingles; null where a side has nothing to divide by. */
+/** Precision and recall of an article over shingles; null where a side has nothing to divide by. */
 export function shingleScore(gold: string, got: string): { precision: number | null; recall: number | null } {
   const [wanted, found] = [shingles(gold), shingles(got)];
   const both = overlap(counted(wanted), counted(found));
@@ -153,7 +153,7 @@ const plain = (value: string): string =>
 export const sameTitle = (gold: string, got: string | null): boolean =>
   got !== null && plain(gold) === plain(got);
 
-/** The same names, in any order. */
+/** Whether the names are the same, in any order. */
 export function sameAuthors(gold: string, got: string | null): boolean {
   if (got === null) return false;
   const names = (value: string): string =>
@@ -165,6 +165,5 @@ export function sameAuthors(gold: string, got: string | null): boolean {
   return names(gold) === names(got);
 }
 
-/** The same day. */
 export const sameDay = (gold: string, got: string | null): boolean =>
   got !== null && gold.slice(0, 10) === got.slice(0, 10);

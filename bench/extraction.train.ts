@@ -122,7 +122,7 @@ function labelLines(lines: readonly string[], gold: string): Float32Array {
     if (size < 3 && labels[i]! > 0 && !goldLines.has(key) && near(i) < 0.3) result[i] = 0.2;
     if (result[i]! > 0) places.set(key, [...(places.get(key) ?? []), i]);
   }
-  // What stands more often on the page than in gold: the occurrences among covered neighbours are meant.
+  // A line that stands more often on the page than in gold: the occurrences among covered neighbours are meant.
   for (const [key, at] of places) {
     if (at.length < 2) continue;
     const parts = key.split(" ");
@@ -169,7 +169,7 @@ function* allPages(): Generator<Page> {
 /** A page as a whole counts at most this much: its long lines most of it. */
 const PAGE_WEIGHT = 30;
 const LINE_SHARE_MAX = 0.3;
-/** Of a line that a segment is in: these pages have labels for a few of their lines. */
+/** Weight of a line that a segment is in: these pages have labels for a few of their lines. */
 const SEGMENT_WEIGHT = 0.5;
 /** News articles in four languages would otherwise be nearly half of what is learned. */
 const LANGUAGE_WEIGHT = 0.15;
@@ -286,7 +286,7 @@ function judge(page: Page, weigh: Weigh): void {
 }
 
 type Counts = Record<keyof Structures, { hits: number; gold: number; got: number }>;
-/** Of each page with gold Markdown. */
+/** Counts of each page with gold Markdown. */
 const structures: Counts[] = [];
 
 function judgeStructures(id: string, url: string, markdown: string): void {

@@ -2,7 +2,7 @@
  * node bench/filings-job.bench.ts [tickers]: a job that asks for the latest annual report of every listed filer, and
  * a client that asks for one filer at a time meanwhile. The upstream is a server on loopback that counts.
  *
- * What matters: requests upstream for each distinct filer, the worst sliding second as the upstream saw it, how near to
+ * The figures: requests upstream for each distinct filer, the worst sliding second as the upstream saw it, how near to
  * the limiter's rate the job came, and how long the other caller waited. Tickers are 1.28 to a filer, as on the real list.
  */
 import { setTimeout as sleep } from "node:timers/promises";

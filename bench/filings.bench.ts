@@ -57,7 +57,7 @@ function limiterOn(documents: Documents) {
   return { ask, clock };
 }
 
-/** One process that asks for as many slots as it gets, and uses each. */
+/** A process that asks for as many slots as it gets, and uses each. */
 async function own(egress: string, address: string, system: string): Promise<never> {
   const { ask, clock } = limiterOn(open(address));
   const send = sendWithSlot(undiciEgress({ judge: destination({ allow: ["127.0.0.0/8"] }) }), clock);

@@ -1,5 +1,5 @@
 /**
- * What benches share: a program started as its own process tree, the CPU seconds the whole tree used (children that
+ * Helpers of benches: a program started as its own process tree, the CPU seconds the whole tree used (children that
  * ended included), a running service with a key without limits, and a machine described in one line.
  */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
@@ -37,7 +37,7 @@ export const ownResidentMb = (pid: number): number => (Number(statOf(pid)?.[21] 
 export const residentMb = (pid: number): number =>
   childrenOf(pid).reduce((sum, child) => sum + residentMb(child), ownResidentMb(pid));
 
-/** Of a process alone, with what several processes share counted once among them (Linux from 4.14). */
+/** Memory of a process alone, with pages that several processes share counted once among them (Linux from 4.14). */
 export function ownProportionalMb(pid: number): number {
   try {
     const text = readFileSync(`/proc/${pid}/smaps_rollup`, "latin1");
@@ -48,7 +48,7 @@ export function ownProportionalMb(pid: number): number {
   }
 }
 
-/** Of a process and everything below it, with what they share counted once. */
+/** Memory of a process and everything below it, with pages that they share counted once. */
 export const proportionalMb = (pid: number): number =>
   childrenOf(pid).reduce((sum, child) => sum + proportionalMb(child), ownProportionalMb(pid));
 
@@ -88,7 +88,7 @@ export function pinned(
   folder = ".",
 ): StartedService {
   const child = spawn("taskset", ["-c", String(core), process.execPath, ...args], {
-    // What it prints is for people.
+    // The program prints for people.
     stdio: ["ignore", "ignore", "ignore"],
     env: { ...process.env, ...env },
     cwd: folder,
@@ -121,7 +121,7 @@ export async function answering(url: string): Promise<void> {
   throw new Error(`Cannot reach "${url}"`);
 }
 
-/** Of all cores: seconds in which they were busy, and all seconds, since the machine was started. */
+/** CPU time of all cores: seconds in which they were busy, and all seconds, since the machine was started. */
 export function machineCpu(): { readonly busy_s: number; readonly all_s: number } {
   const line = readFileSync("/proc/stat", "latin1").split("\n")[0]!;
   // user, nice, system, idle, iowait, irq, softirq, steal; guests are in user.
@@ -155,12 +155,12 @@ export function politenessOf(
   };
 }
 
-/** What a server did for wrk. */
+/** Requests that a server answered to wrk. */
 export interface Load {
   readonly requests: number;
-  /** Of the server's CPU. */
+  /** Requests a second of the server's CPU. */
   readonly per_cpu_s: number;
-  /** Of the clock: it shares the machine with wrk. */
+  /** Requests a second of the clock: the server shares the machine with wrk. */
   readonly per_s: number;
 }
 
@@ -207,7 +207,7 @@ export function loadByWrk(
 }
 
 export interface Service extends StartedService {
-  /** Of its data. */
+  /** Folder of its data. */
   readonly folder: string;
   readonly url: string;
   readonly key: string;
@@ -218,9 +218,9 @@ export async function service(
   core: number,
   port: number,
   env: Record<string, string> = {},
-  /** Of Node. */
+  /** Options of Node. */
   flags: readonly string[] = [],
-  /** Of this or another checkout. */
+  /** Folder of this or another checkout. */
   checkout = ".",
 ): Promise<Service> {
   const folder = mkdtempSync(join(tmpdir(), "trawl-bench-"));

@@ -1,4 +1,4 @@
-/** What benches in pairs share: a control group that counts the CPU time of processes with those that have ended, and the interval of a median. */
+/** Tools of benches in pairs: a control group that counts the CPU time of processes with those that have ended, and the interval of a median. */
 import { mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
 import { median } from "./harness.ts";
 

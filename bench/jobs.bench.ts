@@ -51,7 +51,7 @@ const address = (n: number, hosts: number, block = 2, kind = "k"): string => {
 const items = (count: number, hosts: number, block?: number) =>
   Array.from({ length: count }, (_, n) => ({ url: address(n, hosts, block), tiers: ["direct"] }));
 
-/** Of the main process alone: worker processes hold no jobs. */
+/** Memory in MB of the main process alone: worker processes hold no jobs. */
 const memory = (pid: number, what: "VmRSS" | "VmHWM"): number => {
   const status = readFileSync(`/proc/${pid}/status`, "utf8");
   return Number(new RegExp(`${what}:\\s+(\\d+)`).exec(status)![1]) / 1024;
@@ -157,7 +157,7 @@ async function draining() {
   };
 }
 
-/** The same number of new pages in turn as a batch and as single calls, 64 at once as a client makes them; CPU of the service alone. */
+/** Makes the same number of new pages in turn as a batch and as single calls, 64 at once as a client makes them; CPU of the service alone. */
 async function pace() {
   const served = await service(1, 18_315);
   const addresses = (round: number) =>

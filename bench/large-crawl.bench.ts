@@ -25,9 +25,9 @@ const { values } = parseArgs({
     batch: { type: "string", default: "5000" },
     minutes: { type: "string", default: "60" },
     profile: { type: "string" },
-    /** Of another state of the program. */
+    /** Folder of another state of the program. */
     checkout: { type: "string" },
-    /** Of the site; the service has the next one. */
+    /** Port of the site; the service has the next one. */
     port: { type: "string", default: "18351" },
   },
 });
@@ -93,7 +93,7 @@ async function measured(path: string, body: object, pages: number, until_ms = In
       }
       if (job.finished_at !== null) break;
       if (performance.now() > until_ms) {
-        // What runs then ends within seconds.
+        // Pages in flight then end within seconds.
         await call(served, "DELETE", `/v1/jobs/${job_id}`);
         until_ms = Infinity;
       }

@@ -3,7 +3,7 @@
 /** How long a slow page waits before its first byte. */
 export const SLOW_MS = 300;
 
-/** Of a hundred pages: five slow, four a wall (403 with a challenge), two large (1 MB), a fifth of them real, the others light. */
+/** Kind of a page; in a hundred there are five slow, four a wall (403 with a challenge), two large (1 MB), a fifth of them real, the others light. */
 export function mixedKind(n: number): "slow" | "wall" | "large" | "real" | "light" {
   if (n % 20 === 7) return "slow";
   if (n % 25 === 3) return "wall";

@@ -16,7 +16,7 @@ const FORMS = (["long", "short"] as const).flatMap((month) => [
   { month },
   { month, day: "numeric" } as const,
 ]);
-/** Of a language of few speakers only the names that are no words of others. */
+/** Least length of a name in a language of few speakers: only names that are no words of other languages. */
 const LONG_CHARS = 5;
 
 /** Name to month to languages. */

@@ -53,7 +53,7 @@ interface Spent {
 const PARTS = ["main", "threads", "processes"] as const;
 const allOf = ({ main, threads, processes }: Spent): number => main + threads + processes;
 
-/** Of the threads of a process: the first, and the others. */
+/** CPU time of the threads of a process: of the first, and of the others. */
 function threadsMs(pid: number): readonly [number, number] {
   let [main, others] = [0, 0];
   try {

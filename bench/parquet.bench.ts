@@ -1,5 +1,5 @@
 /**
- * What a part of job results costs to write: NDJSON, and Parquet by hyparquet-writer, of the same items, in turns.
+ * Cost of writing a part of job results: NDJSON, and Parquet by hyparquet-writer, of the same items, in turns.
  *   node bench/parquet.bench.ts [--rows 20000] [--rounds 5]
  * Prints JSON: CPU-seconds of each round, and bytes.
  */

@@ -115,7 +115,7 @@ async function killLater(node: NodeOf): Promise<{ readonly node: string; readonl
   return { node: node.name, at_ms };
 }
 
-/** What the death of a node did to its hosts and to the others. */
+/** Effect of a node's death on its hosts and on the others. */
 function afterKill(
   sent: readonly AuditedRequest[],
   seen: readonly Arrival[],

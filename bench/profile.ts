@@ -23,7 +23,7 @@ interface CpuProfile {
   readonly startTime: number;
 }
 
-/** What is looked at, in microseconds of the monotonic clock, and the pages of that time. */
+/** The part of the process's life that is looked at, in microseconds of the monotonic clock, and the pages of that time. */
 export interface ProfiledWork {
   readonly from_us: number;
   readonly to_us: number;

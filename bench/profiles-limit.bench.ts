@@ -11,7 +11,7 @@ import { web } from "../test/harness/web.ts";
 import { machine } from "./harness.ts";
 
 const REQUESTS = Number(process.argv[2] ?? 200);
-/** Of which so many ask the site; the others ask for what was asked before. */
+/** So many of the requests ask the site; the others ask for companies that were asked for before. */
 const DISTINCT = 20;
 
 const companies: Companies = {

@@ -7,7 +7,7 @@ import { type SiteFigures, syntheticSite, TRAP_SHAPES } from "./synthetic-site.t
 
 const [port, count, seed] = [2, 3, 4].map((at) => Number(process.argv[at] ?? 1));
 const site = syntheticSite(count!, seed!);
-/** Of each page, whether it was answered. */
+/** Whether each page was answered. */
 const answered = new Uint8Array(site.slots);
 const none = (): { -readonly [Name in keyof SiteFigures]: SiteFigures[Name] } => ({
   requests: 0,

@@ -1,5 +1,5 @@
 /**
- * What a sitemap of 50 MB costs: node --expose-gc bench/sitemap.bench.ts. A child process reads 50,000 entries with
+ * Cost of a sitemap of 50 MB: node --expose-gc bench/sitemap.bench.ts. A child process reads 50,000 entries with
  * translations and images as a stream, plain and compressed; it prints MB/s and how far its resident memory grew.
  */
 import { fork } from "node:child_process";

@@ -39,7 +39,7 @@ interface ListedUrl {
   readonly duplicate_of: string | null;
 }
 
-/** Of the pages that repeat one which was fetched before: how many are told, and how many others are. */
+/** Counts pages that repeat one which was fetched before, how many of them are told, and how many others are. */
 function duplicatesTold(urls: readonly ListedUrl[]) {
   const counts = { duplicates: 0, told: 0, wrongly_told: 0 };
   const fetched = new Map<number, number>();

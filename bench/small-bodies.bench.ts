@@ -42,7 +42,7 @@ async function put(blobs: Blobs, took: number[]): Promise<void> {
   took.push(performance.now() - began);
 }
 
-/** One after the other. */
+/** Puts bodies one after the other. */
 async function putInTurn(blobs: Blobs, took: number[]): Promise<void> {
   const ends = performance.now() + SECONDS * 1_000;
   while (performance.now() < ends) await put(blobs, took);

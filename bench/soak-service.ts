@@ -22,15 +22,15 @@ export interface SoakService {
   readonly url: string;
   /** An account admin key. */
   readonly key: string;
-  /** Of all its processes, without its engines. */
+  /** Memory of all its processes, without its engines. */
   readonly residentMb: () => number;
-  /** Of its main processes: without readers and browsers. */
+  /** Memory of its main processes: without readers and browsers. */
   readonly mainMb: () => number;
   /** How often a process has been started: memory is compared between two starts. */
   readonly starts: () => number;
   /** kill -9 of a process, and its successor; resolves when the service is whole again. */
   readonly kill: () => Promise<void>;
-  /** The same with SIGTERM. */
+  /** SIGTERM to a process, and its successor; resolves when the service is whole again. */
   readonly drain: () => Promise<void>;
   /** Faults that only this kind of service has; each lasts for `away_ms`. */
   readonly faults: (away_ms: number) => readonly Fault[];

@@ -32,16 +32,16 @@ const EXPLAINED_MS = 45_000;
 const AWAY_MS = 20_000;
 /** A domain that failed is skipped for ten minutes (actors/crawl/domain/README.md). */
 const SKIPPED_MS = 10 * MINUTE_MS + EXPLAINED_MS;
-/** Of all requests, those that are told to come back later and say when. */
+/** Share of all requests that are told to come back later and say when. */
 const MAX_PUT_OFF_SHARE = 0.01;
 const MAX_JOB_MS = 15 * MINUTE_MS;
 const SITES = 40;
-/** Of a cluster, pages that are empty until their script has run. */
+/** Sites of a cluster whose pages are empty until their script has run. */
 const SCRIPTED_SITES = 4;
 const COMPANIES = 20;
 const JOB_ITEMS = 50;
 
-// What the service asks, all on loopback.
+// Sites and engines that the service asks, all on loopback.
 const away = { origins: false, engine: false };
 const sites = await web();
 const origins = Array.from({ length: SITES }, (_, n) => {
@@ -112,7 +112,7 @@ const began_ms = performance.now();
 const ends_ms = began_ms + duration_ms;
 let fault = { name: "none", ended_ms: -Infinity };
 let origins_ended_ms = -Infinity;
-/** Of the current interval. */
+/** Latencies of the current interval. */
 let latencies: number[] = [];
 let requests = 0;
 const unexplained: string[] = [];
@@ -271,7 +271,7 @@ const FAULTS: readonly (readonly [name: string, inject: () => Promise<void>])[] 
 // The laws.
 interface Interval {
   readonly rss_mb: number;
-  /** Of the main processes alone. */
+  /** Memory of the main processes alone. */
   readonly main_mb: number;
   readonly p50_ms: number;
   readonly p99_ms: number;

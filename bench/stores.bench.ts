@@ -24,7 +24,7 @@ const ROUNDS = 3;
 const folder = mkdtempSync(join(tmpdir(), "trawl-bench-"));
 const started: Engine[] = [];
 
-/** What the environment names, else an engine of this run's own; null where there is none. */
+/** The engine that the environment names, else one of this run's own; null where there is none. */
 async function engine(
   name: EngineName,
   variable: string,

@@ -11,7 +11,7 @@ import { gzipSync } from "node:zlib";
 export const TRAP_SHAPES = ["calendar", "path", "sort", "facet", "session"] as const;
 type Trap = (typeof TRAP_SHAPES)[number];
 
-/** What was asked of a site. */
+/** Requests that a site got, counted by their worth. */
 export interface SiteFigures {
   readonly requests: number;
   /** Pages that there are, and how many of them were answered. */
@@ -31,7 +31,7 @@ export interface SiteFigures {
   readonly traps: Record<string, number>;
 }
 
-/** What a request is worth. `page`: `slot` is the page's number in the list of all pages. */
+/** Worth of a request. `page`: `slot` is the page's number in the list of all pages. */
 type Worth =
   | { readonly kind: "page"; readonly slot: number; readonly by: "own" | "variant" | "session" }
   | { readonly kind: "near_duplicate"; readonly slot: number }
@@ -305,7 +305,7 @@ export function syntheticSite(count: number, seed: number): SyntheticSite {
     const rows: string[] = [];
     for (let n = part * part_size; n < Math.min(count, (part + 1) * part_size); n++) {
       if (isUnlisted(n)) continue;
-      // Of the other half only the pages themselves say it.
+      // The sitemap names translations of every second translated page; of the others only the pages themselves say it.
       const isTold = isTranslated(n) && n % (2 * TRANSLATED_EVERY) === 0;
       const alternates = isTold
         ? LANGUAGES.map(

@@ -84,7 +84,7 @@ interface RemoteWalls {
 }
 
 /**
- * What a page takes on another node and here until it is stored, as a fetch stores it: over NATS on this machine, and a body store in memory
+ * Time of a page on another node and here until it is stored, as a fetch stores it: over NATS on this machine, and a body store in memory
  * or versitygw, of which each node has a client of its own.
  */
 async function remote(store: "memory" | "s3"): Promise<readonly RemoteWalls[] | string> {

@@ -14,7 +14,7 @@ import { machine } from "./harness.ts";
 
 const FOLDER = new URL("../../shared/fixtures/pages/wcxb/html/", import.meta.url);
 const MAX_BYTES = 2 ** 20;
-/** Of the readers of a node (workers.processes.ts, ops/extraction.ts). */
+/** Options of the readers of a node (workers.processes.ts, ops/extraction.ts). */
 const READER_FLAGS = ["--max-old-space-size=256", "--max-semi-space-size=32", "--min-semi-space-size=16"];
 
 const { values } = parseArgs({ options: { pages: { type: "string" }, variant: { type: "string" } } });
