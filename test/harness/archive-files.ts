@@ -8,7 +8,7 @@ import type { Service } from "./service.ts";
 
 type Fields = Readonly<Record<string, string>>;
 
-/** One record; `Content-Length` may be said otherwise. */
+/** A WARC record; `Content-Length` may be said otherwise. */
 export function record(type: string, fields: Fields, block: Buffer | string, version = "1.1"): Buffer {
   const bytes = Buffer.from(block);
   const all = {

@@ -17,7 +17,7 @@ interface BatchOptions {
   /** How long an item takes. */
   readonly ms?: number;
   readonly error?: string;
-  /** Of a page of items. Default: the service's. */
+  /** Bytes of a page of items. Default: the service's. */
   readonly page_bytes?: number;
   /** How far the clock goes at once while a call waits. Default 1. */
   readonly step_ms?: number;
@@ -26,7 +26,7 @@ interface BatchOptions {
 export async function batches({ ms = 5, error, page_bytes, step_ms = 1 }: BatchOptions = {}) {
   const stored = memoryDocuments();
   const unreadable = new Set<string>();
-  /** What reads of several documents wait for. */
+  /** Reads of several documents wait for this promise. */
   const reads = { until: Promise.resolve() };
   const documents = {
     ...stored,

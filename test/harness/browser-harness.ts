@@ -1,5 +1,5 @@
 /**
- * What a test of the route `browser` works with: a real Chromium behind the real guard, a web on loopback, and leave to
+ * Setup for tests of the route `browser`: a real Chromium behind the real guard, a web on loopback, and leave to
  * enter that is written down.
  */
 import { readdirSync, readFileSync } from "node:fs";
@@ -48,7 +48,7 @@ const wanted = process.env["BROWSER"];
 
 /** Each kind of Chromium there is here, by name. */
 export const browsers: [name: string, chromium: Chromium][] = [];
-/** What this machine has, also where a run is about npm's alone: for tests that show pages of this service to people. */
+/** Chromium of this machine, also where a run is about npm's alone: for tests that show pages of this service to people. */
 export const system = findChromium({ path: null, folder, archives: null });
 if (wanted !== "npm" && system) browsers.push(["Chromium of the system", system]);
 const npm = findChromium({ path: null, folder, system: [] });
@@ -75,7 +75,7 @@ export function describeBrowser(
   );
 }
 
-/** What does not depend on the build of the browser, such as limits that this service counts, or what is done with a page: once, on npm's where it is, which needs half the CPU time. */
+/** Suite of behaviour that does not depend on the build of the browser, such as limits that this service counts, or what is done with a page: once, on npm's where it is, which needs half the CPU time. */
 export function describeOneBrowser(
   name: string,
   suite: (openSetup: OpenBrowserSetup, title: string) => void,
@@ -117,7 +117,7 @@ export interface BrowserSetup {
   /** Addresses for which robots.txt alone was asked. */
   readonly robots_asked: string[];
   readonly fetch: (url: string, over?: Partial<TransportRequest>) => Promise<TransportResult>;
-  /** The same browsers, web and visits, with other limits for each page. */
+  /** A setup over the same browsers, web and visits, with other limits for each page. */
   readonly withLimits: (page: Partial<PageLimits>) => BrowserSetup;
   readonly close: () => Promise<void>;
 }
@@ -221,7 +221,7 @@ export function living(group: number, type = ""): readonly Process[] {
     });
 }
 
-/** What the processes hold that the pages of a browser share. */
+/** Memory of the processes that the pages of a browser share. */
 export const sharedProcessesMb = (browser: number): number =>
   living(browser).reduce((sum, { pid, command }) => {
     const type = /--type=(\w+)/.exec(command)?.[1] ?? "browser";
@@ -230,7 +230,7 @@ export const sharedProcessesMb = (browser: number): number =>
 
 export const isAlive = (browser: number): boolean => living(browser).length > 0;
 
-/** What the processes of a browser hold, shared pages counted once. */
+/** Memory of the processes of a browser, shared pages counted once. */
 export const memoryMb = (browser: number): number =>
   living(browser).reduce((sum, { pid }) => {
     try {

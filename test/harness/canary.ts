@@ -1,4 +1,4 @@
-/** What a page must not reach: a service on an address that stands for a private one. */
+/** A service that a page must not reach, on an address that stands for a private one. */
 import { createSocket, type Socket as UdpSocket } from "node:dgram";
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";

@@ -4,10 +4,10 @@ import { type Dispatcher, request } from "undici";
 import type { ClusterOf } from "./cluster-of.ts";
 
 const RETRY_MS = 500;
-/** What is asked at the end of a run still gets an answer of a service that works. */
+/** Least number of tries: a request at the end of a run still gets an answer of a service that works. */
 const MIN_TRIES = 3;
 
-/** What a client was told about one of its requests. */
+/** Answer that a client got to one of its requests. */
 export interface ToldAnswer {
   readonly status: number;
   readonly isCached: boolean;
@@ -19,7 +19,7 @@ export interface ChaosClient {
   /** Whatever has no answer after so long is given up. */
   readonly timeout_ms: number;
   readonly note: (what: string) => void;
-  /** Of requests that are billed, by request id. */
+  /** Answers to requests that are billed, by request id. */
   readonly told: Map<string, ToldAnswer>;
   /** Why requests that are billed were repeated, and how often. */
   readonly retries: Map<string, number>;

@@ -83,7 +83,7 @@ async function wanted<T extends object>(
   return answer;
 }
 
-/** What is wrong with the rows of the jobs' items in the ledger: each item has one. */
+/** Problems of the rows of the jobs' items in the ledger: each item has one row. */
 export function jobRowProblems(jobs: readonly ChaosJob[], billed: readonly string[]): readonly string[] {
   return jobs.flatMap(({ job_id, total }) => {
     const rows = billed.filter((id) => id.startsWith(`${job_id}:`));

@@ -10,7 +10,7 @@ import type { SearchAnswer } from "../../schemas/search.ts";
 import { type ChaosClient, insist } from "./chaos-client.ts";
 import { edgar } from "./edgar.ts";
 
-/** One search or one document of the filing system that a client wants. */
+/** A search or a document of the filing system that a client wants. */
 interface Lookup {
   readonly name: string;
   asked_ms: number;

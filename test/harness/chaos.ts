@@ -1,5 +1,5 @@
 /**
- * One run of chaos: a cluster of three real nodes, a thousand fetches by clients that repeat 503 and 504, a quarter of
+ * A run of chaos: a cluster of three real nodes, a thousand fetches by clients that repeat 503 and 504, a quarter of
  * them as items of batch jobs, searches and filings beside them, a fault at a moment the seed decides, and a line that
  * proves that nothing was lost, done twice or done too soon. The origin, in a process of its own, records what arrives. Where it saw two requests too close,
  * the request audit shows whether they were sent so, or whether a busy machine let the origin see one late.
@@ -43,7 +43,7 @@ const FETCH_TIMEOUT_MS = 150_000;
 const SETTLE_MS = 40_000;
 /** Nodes have noticed by then that NATS has lost what they read. */
 const NOTICED_MS = 3_000;
-/** Of the fetches, so many are items of jobs. */
+/** Share of the fetches that are items of jobs. */
 const PART_IN_JOBS = 1 / 4;
 
 export interface ChaosOptions {
@@ -423,7 +423,7 @@ async function billedRequests({ environment }: ClusterOf): Promise<readonly stri
 }
 
 /**
- * What is wrong between the answers that clients got and the rows of the ledger. Each row has a request of its own. Each 200 has a
+ * Problems between the answers that clients got and the rows of the ledger. Each row has a request of its own. Each 200 has a
  * row; a gateway that is killed may lose the rows of its last answers from the cache. A 503 or 504 has a row where
  * its request was sent to actors. Any other row is that of a request whose connection broke before its answer.
  */

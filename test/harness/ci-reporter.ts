@@ -29,7 +29,7 @@ function* outcomesOf(module: TestModule): Generator<Outcome> {
   for (const test of module.children.allTests()) {
     const { state } = test.result();
     const ms = test.diagnostic()?.duration ?? 0;
-    // One that never ended is not one that passed.
+    // A test that never ended is not one that passed.
     yield { ...at, path: pathOf(test), state: state === "pending" ? "failed" : state, ms };
   }
   for (const suite of [module, ...module.children.allSuites()])

@@ -62,13 +62,13 @@ export interface ClusterOf {
   readonly url: string;
   readonly key: string;
   readonly call: (method: "GET" | "POST", path: string, body?: object) => Promise<Called>;
-  /** The same as a client should: 429, 503 and 504 are tried again; `tries` counts. */
+  /** Calls as a client should: 429, 503 and 504 are tried again; `tries` counts. */
   readonly insist: (
     method: "GET" | "POST",
     path: string,
     body?: object,
   ) => Promise<Called & { readonly tries: number }>;
-  /** Of this cluster only, unless `own` names more; undefined: the run's. */
+  /** Engines of this cluster only, unless `own` names more; undefined: the run's. */
   readonly bus: Engine;
   readonly documents: Engine | undefined;
   readonly blobs: Engine | undefined;
@@ -81,7 +81,7 @@ export interface ClusterOf {
   readonly settled: (within_ms?: number) => Promise<readonly NodeReport[]>;
   /** The owner of a partition by the nodes' reports; undefined: no owner at the moment. */
   readonly ownerOf: (partition: number) => Promise<NodeOf | undefined>;
-  /** What the commands of `trawl` need to look at this cluster, past all links. */
+  /** Settings that the commands of `trawl` need to look at this cluster, past all links. */
   readonly environment: Environment;
   readonly close: () => Promise<void>;
 }

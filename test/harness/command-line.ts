@@ -10,7 +10,7 @@ import { openDocuments } from "../../ops/stores.ts";
 
 const readFile = (path: string): string => readFileSync(path, "utf8");
 
-/** What it prints on standard output. Throws what it says when it fails. */
+/** Output of the command on standard output. Throws its message when it fails. */
 export async function runCommand(environment: Environment, words: readonly string[]): Promise<string> {
   const out: string[] = [];
   const err: string[] = [];

@@ -64,7 +64,7 @@ export const identifier = (scheme: string, value: string): ScriptedClaim => [
   `${scheme}:${value}`,
 ];
 
-/** What a scripted source answers: claims by group, or another answer. */
+/** Answer of a scripted source: claims by group, or another answer. */
 export type Script = (
   identifier: CompanyIdentifier,
   groups: readonly FieldGroup[],
@@ -147,7 +147,7 @@ export function oneRegister(
   const import_store = sqliteImports(":memory:");
   const imports = openImports({ store: import_store, sources: IMPORTED_SOURCES, clock });
   const notified: StoredChange[] = [];
-  /** Of sources, as their health hears of them. */
+  /** Failures of sources, as their health hears of them. */
   const failures: string[] = [];
   const people = openPeople({ documents: stored, clock, retention_ms: RETENTION_MS });
   /** Writes of a killed node never happen. */
@@ -193,7 +193,7 @@ export function oneRegister(
   }
 
   let cluster = launch();
-  /** What the attempts of a request have cost in all runs, by its id. */
+  /** Cost of the attempts of a request in all runs, by its id. */
   const spent_micros = new Map<string, number>();
   const OPTIONS: GetOptions = { sources: null, groups: [], max_age_s: null, refresh: false };
 

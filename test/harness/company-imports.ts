@@ -42,7 +42,7 @@ export const BEGUN = {
   warnings: [],
 } satisfies Partial<ImportRun>;
 
-/** What a test may say of a file; the rest is that of a whole golden copy. */
+/** Fields of a file that a test may set; the rest is that of a whole golden copy. */
 type File = Partial<
   Pick<ImportRun, "kind" | "source" | "licence" | "publish_ms" | "is_full" | "is_baseline">
 >;
@@ -85,7 +85,6 @@ export const runFile = (
     context,
   );
 
-/** Of any source. */
 export const begunFor = (kind: string): Pick<ImportRun, "kind" | "source" | "licence"> => ({
   kind,
   source: importKindOf(kind)!.source,

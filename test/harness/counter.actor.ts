@@ -53,7 +53,7 @@ export function counterActor(
 ) {
   return actor(Counter)<State, Snapshot>({
     persist: (state) => state.snapshot,
-    // What makes the count smaller.
+    // A smaller count may be stored later.
     mayStoreLater: (stored, next) => next.count < stored.count && next.reminder_ms === stored.reminder_ms,
     activate(snapshot) {
       trace.activations++;

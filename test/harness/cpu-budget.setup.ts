@@ -6,7 +6,7 @@ import { afterEach, beforeEach } from "vitest";
 
 /** CPU-seconds of this process for one test; helper threads that compile and collect garbage are counted too. */
 const BUDGET_S = 30;
-/** Of tests that read a whole collection of pages. */
+/** CPU-seconds of tests that read a whole collection of pages. */
 const COLLECTION_BUDGET_S = 240;
 const READS_A_COLLECTION = /^(?:word F1 by kind|real pages keep their words)/;
 

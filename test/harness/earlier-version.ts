@@ -15,7 +15,7 @@ export interface EarlierVersion {
 
 const FOLDER = process.env["EARLIER_VERSION"] ?? "/opt/trawl-0.1.0";
 
-/** Of the settings that scenarios set. */
+/** Settings of scenarios that the earlier version does not know. */
 const UNKNOWN = new Set([
   "TRAWL_CHROMIUM_SANDBOX",
   "TRAWL_DEMO",

@@ -91,7 +91,7 @@ export interface When {
   readonly times?: number;
   /** Only where this is part of "host path"; default everywhere. */
   readonly where?: string;
-  /** Of throttling answers. */
+  /** Retry-After of throttling answers. */
   readonly retry_after?: string;
 }
 

@@ -3,7 +3,7 @@
  * asks for it, once per run, and stops all of them at the end. Suites ask through test/harness/engines.ts; they live in other
  * processes, hence the little server.
  *
- * What the environment names is used instead (TRAWL_BUS, TRAWL_DOCUMENTS, TRAWL_BLOBS with what belongs to it). A
+ * Engines that the environment names are used instead (TRAWL_BUS, TRAWL_DOCUMENTS, TRAWL_BLOBS with what belongs to it). A
  * missing engine is one line on the terminal; with ENGINES=required it ends the run.
  */
 import { createServer } from "node:http";

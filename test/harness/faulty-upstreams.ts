@@ -1,5 +1,5 @@
 /**
- * What a service asks beside pages, on loopback: an archive, three metasearch instances and a fallback search, a rendering service, the
+ * Upstreams that a service asks beside pages, on loopback: an archive, three metasearch instances and a fallback search, a rendering service, the
  * filing system and two company sources. Each fails when it is told to, as the real one does, until all are mended.
  *
  *   const upstreams = await faultyUpstreams(sites, "name");

@@ -52,7 +52,7 @@ import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.sile
 /** 2026-11-21T12:00:00Z, on a full second: windows of one second begin with it. */
 export const NOON_MS = Date.UTC(2026, 10, 21, 12);
 
-/** What only a gateway without a socket can be given. */
+/** Request fields that only a gateway without a socket can be given. */
 export interface HeadOptions extends RequestOptions {
   readonly authorization?: string;
   readonly address?: string;
@@ -68,7 +68,7 @@ export const clientAbort = (signal: AbortSignal = new AbortController().signal):
   },
 });
 
-/** What routes and actors of a test may be made of. */
+/** Parts that routes and actors of a test may be made of. */
 interface HarnessContext {
   readonly documents: Documents;
   readonly blobs: Blobs;
@@ -83,7 +83,7 @@ interface HarnessContext {
 
 export interface HarnessOptions {
   readonly at_ms?: number;
-  /** Of a process among others: its clock, its chance and its name. Rows gather as the clock moves. */
+  /** Identity of a process among others: its clock, its chance and its name. Rows gather as the clock moves. */
   readonly process?: { readonly clock: VirtualClock; readonly random: Random; readonly name: string };
   readonly fetch?: FetchServices["fetch"];
   readonly cache?: FetchServices["cache"];
@@ -99,7 +99,7 @@ export interface HarnessOptions {
   readonly memory?: ByteBudget;
   readonly caches?: FetchServices["caches"];
   readonly onEnd?: (ended: EndedRequest) => void;
-  /** What webhooks are delivered to. */
+  /** Web that webhooks are delivered to. */
   readonly web?: FakeWeb;
 }
 
@@ -229,7 +229,7 @@ export async function gatewayHarness(options: HarnessOptions = {}) {
   }
 
   return {
-    /** What a premium route does around its attempt. */
+    /** Reserves and settles, as a premium route does around its attempt. */
     spend: async (payer: SpendingFor & { readonly fetch_id: string }, micros: number) => {
       const attempt_id = `${payer.fetch_id}.proxy.0`;
       if (!(await money.reserve(ask, payer, attempt_id, micros))) return false;
@@ -250,7 +250,7 @@ export async function gatewayHarness(options: HarnessOptions = {}) {
     egress,
     /** Tells webhooks what the operator announced. */
     announceNotices: accounts.provides.announceNotices,
-    /** What each node does every minute. */
+    /** Work of each node every minute. */
     everyMinute: () => accounts.every_minute!.work(() => false),
     ledger,
     first: first!,

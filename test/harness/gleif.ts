@@ -21,7 +21,7 @@ export interface Gleif {
   readonly companies: Map<string, LeiCompany>;
   /** Lookups of records, by LEI. */
   readonly lookups: string[];
-  /** What is answered instead: HTML, nothing at all, or an error. */
+  /** Answer in place of the record: HTML, nothing at all, or an error. */
   fault: "none" | "html" | "hang" | "500" | "503";
   readonly close: () => Promise<void>;
 }

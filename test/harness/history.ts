@@ -21,14 +21,14 @@ export interface Operation {
   readonly called_ms: number;
   readonly answered_ms: number;
   readonly end: "ok" | "fail" | "info";
-  /** Of an operation that is "ok". */
+  /** Answer of an operation that is "ok". */
   readonly answer?: unknown;
 }
 
 /** The register: its value as JSON and its version; null: there is none. */
 type Register = { readonly version: number; readonly value: string } | null;
 
-/** What follows in the register; undefined: this answer cannot come from it. An answer that is unknown fits always. */
+/** The register after the operation; undefined: this answer cannot come from it. An answer that is unknown fits always. */
 function apply(register: Register, { call, end, answer }: Operation): Register | undefined {
   const isUnknown = end === "info";
   if (call.kind === "get") {
@@ -123,7 +123,7 @@ export interface RecordedDocuments {
 export function recorded(
   documents: RecordedDocuments["documents"],
   now: () => number,
-  /** Of all connections to a store. Default: of this one. */
+  /** History of all connections to a store. Default: of this one. */
   history: Operation[] = [],
 ): RecordedDocuments {
   const record = <T>(key: string, call: Call, run: () => Promise<T>): Promise<T> =>

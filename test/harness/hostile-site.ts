@@ -38,7 +38,7 @@ export interface HostileSite {
 type Play = (socket: Socket, request: HostileRequest) => void;
 
 export interface Hostility {
-  /** What the origin does, as a sentence without its subject. */
+  /** Behaviour of the origin, as a sentence without its subject. */
   readonly does: string;
   readonly play: Play;
   /** A status for a page, else the reason a direct fetch with 1 MiB and half a second ends with. */

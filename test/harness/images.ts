@@ -37,7 +37,7 @@ export interface ImageAnswer {
   readonly health: number;
   /** GET /ready. */
   readonly ready: Readonly<Record<string, unknown>>;
-  /** Of the program of its health check. */
+  /** Exit code of the program of its health check. */
   readonly check_code: number | null;
   /** After SIGTERM. */
   readonly exit_code: number | null;
@@ -128,7 +128,7 @@ export function imageBuilder(
     buildah("commit", "--rm", "--quiet", container, name);
   }
 
-  /** The same image under this name, with an id that does not tell in which container it was built. */
+  /** Gives the image this name and an id that does not tell in which container it was built. */
   function withoutContainer(built: string, name: string): string {
     const copy = join(folder, "copy");
     rmSync(copy, { recursive: true, force: true });
@@ -222,10 +222,10 @@ interface Entry {
   readonly environment: Readonly<Record<string, string>>;
 }
 
-/** Of all images of a run: they share the engines. */
+/** Secret that all images of a run are given: they share the engines. */
 const SECRET = randomBytes(32).toString("base64");
 
-/** What a container would have, in a mount namespace: the root read-only, /data and /tmp in memory, the image's user. */
+/** Script that lays out what a container would have, in a mount namespace: the root read-only, /data and /tmp in memory, the image's user. */
 const ENTER = `
   set -e
   root=$1; user=$2; shift 2

@@ -47,7 +47,7 @@ export function client(service: Pick<Service, "call">) {
 export interface Receiver {
   readonly url: string;
   readonly received: any[];
-  /** The same as they were sent, and the X-Service-Signature of each. */
+  /** Texts of the received bodies as they were sent, and the X-Service-Signature of each. */
   readonly texts: string[];
   readonly signatures: string[];
   /** The status of its answers; null: it does not answer. */

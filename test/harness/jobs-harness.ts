@@ -67,7 +67,7 @@ interface JobsOptions {
   readonly run?: Script;
   readonly web?: FakeWeb;
   readonly capacity?: number;
-  /** What jobs wait for. Default: it is not recorded. */
+  /** Board of what jobs wait for. Default: it is not recorded. */
   readonly board?: (clock: Clock) => JobBoard;
   /** Beside those of jobs. */
   readonly actors?: readonly Actor[];
@@ -270,7 +270,7 @@ export function oneCluster({
       const frozen = await Array.fromAsync(frozenStates(stored, job_id, job));
       return checkInvariants(job, await results(job_id), frozen);
     },
-    /** What the key's account has settled and reserved of its quota. */
+    /** Units of the quota that the key's account has settled and reserved. */
     async quota() {
       const account = "default default sk_aaaaaaa";
       const { settled, reserved } = await cluster.ask(Account, account, "allowances", {
@@ -278,7 +278,7 @@ export function oneCluster({
       });
       return { settled: settled.fetch, reserved: reserved.fetch };
     },
-    /** What each account of the key, its project and its customer has settled and reserved of what is charged. */
+    /** Charges that each account of the key, its project and its customer has settled and reserved. */
     charges: () =>
       Promise.all(
         ["default default sk_aaaaaaa", "default default", "default"].map(async (account) => {

@@ -17,7 +17,7 @@ export interface ModelRequest {
   };
 }
 
-/** What the model says to a request: a completion's content, or a whole response of the server. */
+/** Answer of the model to a request: a completion's content, or a whole response of the server. */
 export type Say = (request: ModelRequest, response: ServerResponse) => string | object | null;
 
 export async function modelServer() {

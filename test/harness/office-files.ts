@@ -44,7 +44,7 @@ export const table = (rows: readonly (readonly string[])[]): string => {
   return `<w:tbl>${rows.map((row) => `<w:tr>${row.map(cell).join("")}</w:tr>`).join("")}</w:tbl>`;
 };
 
-/** One sheet. Cells by address; numbers are written as numbers. */
+/** A workbook of a single sheet. Cells by address; numbers are written as numbers. */
 export function xlsx(name: string, cells: Readonly<Record<string, string | number>>): Buffer {
   const sheet = `xmlns="${OOXML}/spreadsheetml/2006/main"`;
   const rows = Map.groupBy(Object.entries(cells), ([address]) => Number(/\d+/.exec(address)![0]));
@@ -60,7 +60,7 @@ export function xlsx(name: string, cells: Readonly<Record<string, string | numbe
   });
 }
 
-/** One slide: a title and paragraphs. */
+/** A presentation of a single slide: a title and paragraphs. */
 export function pptx(title: string, paragraphs: readonly string[]): Buffer {
   const names = `xmlns:a="${OOXML}/drawingml/2006/main" xmlns:p="${OOXML}/presentationml/2006/main" xmlns:r="${OOXML}/officeDocument/2006/relationships"`;
   const shape = (kind: string, texts: readonly string[]): string =>

@@ -21,7 +21,7 @@ interface Line {
 
 export interface OpenFigi {
   readonly url: string;
-  /** Of every share; `isin` is not told. */
+  /** Lines of every share; `isin` is not told. */
   readonly lines: (Line & { readonly isin: string })[];
   readonly close: () => Promise<void>;
 }

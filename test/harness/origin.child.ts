@@ -19,7 +19,7 @@ export interface ServedSites {
 /** By site, in order: when (Unix milliseconds) and what was asked for. */
 export type Arrivals = readonly (readonly (readonly [at_ms: number, path: string])[])[];
 
-/** What a page is known by. */
+/** Title by which a page is known. */
 export const titleOf = (site: number, page: number): string => `Article ${page} of site ${site}`;
 
 if (process.argv[2] === "play") {

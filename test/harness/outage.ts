@@ -20,13 +20,13 @@ interface Answer {
   readonly status: number;
   readonly detail: string;
   readonly ms: number;
-  /** What was acknowledged, and where it is. */
+  /** Address of the acknowledged body or job; null: nothing was acknowledged. */
   readonly stored: string | null;
 }
 
-/** What was seen, each fact once. */
+/** Facts that were seen, each once. */
 export interface OutageSeen {
-  /** Of /ready at the end of the outage: its status, and its check of the store that fails. */
+  /** Answer of /ready at the end of the outage: its status, and its check of the store that fails. */
   readonly ready: string;
   /** Statuses and details that were no success. */
   readonly told: readonly string[];

@@ -3,11 +3,11 @@
  * knows as much of the syntax as that takes: sequences, alternatives, classes and quantifiers.
  */
 
-/** One part of a sequence. */
+/** A part of a sequence. */
 interface Term {
   /** As it stands in the pattern, without its quantifier. */
   readonly source: string;
-  /** Of a group; null: one character. */
+  /** Alternatives of a group; null: a single character. */
   readonly alternatives: readonly (readonly Term[])[] | null;
   /** It takes no character: an anchor, a look-around. */
   readonly isAssertion: boolean;
@@ -15,7 +15,7 @@ interface Term {
   readonly max: number;
 }
 
-/** One of each kind that patterns tell apart, the usual ones first; nothing collapses the wide spaces before. */
+/** A character of each kind that patterns tell apart, the usual ones first; nothing collapses the wide spaces before. */
 const CHARS = Array.from(" \u3000a0-<.\n\u2003,\"'/:;(_=&|#»@*?![{漢A~\u0301\t\r)]}>\\$%^+`·•«¶é\u0001");
 const MAX_CHARS = 6;
 

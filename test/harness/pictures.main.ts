@@ -28,7 +28,7 @@ const PAGES = [
 ] as const;
 const SIZES = { phone: { width: 375, height: 800 }, desk: { width: 1440, height: 900 } } as const;
 const SCHEMES = ["light", "dark"] as const;
-/** Of a picture's pixels to the page's; a picture is to stay below 30 KB. */
+/** Scale of a picture's pixels to the page's; a picture is to stay below 30 KB. */
 const SCALE = { phone: 0.8, desk: 0.5 } as const;
 const WEBP_QUALITY = 40;
 

@@ -53,7 +53,7 @@ export interface ProfileSite {
   readonly sites: readonly [Site, Site];
   /** Requests in hand, on both domains together. */
   readonly in_hand: { now: number; most: number };
-  /** What points a service at it. */
+  /** Settings that point a service at the site. */
   readonly environment: Environment;
   readonly close: () => Promise<void>;
 }

@@ -33,7 +33,7 @@ import type { ProfilesAnswer, StoredProfilesAnswer } from "../../schemas/profile
 export const SITE = "https://www.profiles.test";
 export const HOSTS = ["profiles.test", "profiles.example"];
 
-/** One request that left for the site. */
+/** A request that left for the site. */
 export interface Sent {
   readonly tier: PremiumTier;
   readonly url: string;
@@ -41,7 +41,7 @@ export interface Sent {
   readonly request: TransportRequest;
 }
 
-/** What the site answers over a route. */
+/** Answer of the site over a route. */
 export type Play = (sent: Sent) => TransportResult | Promise<TransportResult>;
 
 export const page = (
@@ -76,7 +76,7 @@ interface Options {
   readonly robots?: string | number;
   readonly search?: SearchPages;
   readonly spending?: Spending;
-  /** What earlier runs of a call have spent, in micros: its id is `call-0`, `call-1` and so on. */
+  /** Micros that earlier runs of a call have spent: its id is `call-0`, `call-1` and so on. */
   readonly spentBy?: (id: string) => Promise<number>;
   readonly provider?: Provider;
   /** How long each exchange takes. */

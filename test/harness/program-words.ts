@@ -5,12 +5,12 @@ import { pathToFileURL } from "node:url";
 
 const ROOT = new URL("../..", import.meta.url).pathname;
 
-/** What follows `node` and stands before the name of the command, as `npm start` has it. `checkout`: a folder; default: this one. */
+/** Words between `node` and the name of the command, as `npm start` has it. `checkout`: a folder; default: this one. */
 export const programWords = (checkout = ROOT): readonly string[] => {
   const code_cache = resolve(checkout, "ops/code-cache.mjs");
   return [
     "--disable-warning=ExperimentalWarning",
-    // Of the earliest versions there is none.
+    // The earliest versions have no code cache.
     ...(existsSync(code_cache) ? [`--import=${pathToFileURL(code_cache).href}`] : []),
     resolve(checkout, "ops/main.ts"),
   ];

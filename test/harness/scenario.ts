@@ -1,5 +1,5 @@
 /**
- * What a scenario begins with: sites on loopback, and the program in one of its shapes over them, as a child process
+ * Setup of a scenario: sites on loopback, and the program in one of its shapes over them, as a child process
  * that is spoken to over HTTP.
  *
  *   describe.each(SETUPS)("robots.txt, $setup", ({ start }) => {

@@ -22,7 +22,7 @@ export interface Hit {
 }
 
 /**
- * What one engine's upstream answers a query with: results, or a status and a body as the world sends them. None just
+ * Answer of an engine's upstream to a query: results, or a status and a body as the world sends them. None just
  * hangs: when searx 1.1 gives up on one, it now and then writes its list of failed engines while it grows, and answers 500.
  */
 export type Upstream = (
@@ -31,9 +31,9 @@ export type Upstream = (
 
 export interface Searx {
   readonly url: string;
-  /** What was asked of upstreams, as "engine query". */
+  /** Queries that upstreams were asked, as "engine query". */
   readonly asked: readonly string[];
-  /** What the program wrote. */
+  /** Output of the program. */
   readonly log: () => string;
   readonly close: () => Promise<void>;
 }

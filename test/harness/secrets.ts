@@ -9,7 +9,7 @@ import type { Secrets } from "../../cluster/ports/secrets.ts";
 export const secretsOf = (...keys: readonly [SecretKey, ...SecretKey[]]): Secrets =>
   aesSecrets({ current: () => keys[0], find: (id) => keys.find((key) => key.id === id), all: () => keys });
 
-/** The same on every node of a test. */
+/** Secrets that every node of a test shares. */
 export const SAME_SECRETS = secretsOf(secretKey(Buffer.alloc(32, 7)));
 
 /** The file of a new key that all nodes of a cluster are given. */

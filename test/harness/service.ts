@@ -28,7 +28,7 @@ import { wholeApi } from "./api-documents.ts";
 export type Environment = Readonly<Record<string, string>>;
 
 export type FetchResult = FetchResponse & {
-  /** Of the HTTP answer around it. */
+  /** Status of the HTTP answer around it. */
   readonly http: number;
   readonly answer: HttpResponse;
 };
@@ -39,13 +39,13 @@ export interface Service {
   /** An account admin key. */
   readonly key: string;
   readonly operator_key: string;
-  /** Of its first process, for tests that look into its stores. */
+  /** Environment of its first process, for tests that look into its stores. */
   readonly environment: Environment;
   readonly call: (method: string, path: string, options?: RequestOptions) => Promise<HttpResponse>;
   /** POST /v1/fetch with the admin key or another; throws unless a FetchResponse came. */
   readonly fetch: (body: FetchBody, options?: Omit<RequestOptions, "body">) => Promise<FetchResult>;
   /**
-   * One command of `trawl` beside the service; its last line of output as JSON. Throws when it fails. A process; of those that
+   * Runs a command of `trawl` beside the service; its last line of output as JSON. Throws when it fails. A process; of those that
    * only write accounts or verify a job (`HERE`) only the first by each name.
    */
   readonly trawl: (...words: string[]) => Promise<any>;
@@ -59,7 +59,7 @@ export interface Service {
   readonly restart: (version?: EarlierVersion) => Promise<void>;
   /** Milliseconds from the last start of the process to the first answer of /health. */
   readonly started_ms: () => number;
-  /** Of the processes that run now, one for each node. */
+  /** Ids of the processes that run now, one for each node. */
   readonly pids: () => readonly number[];
   readonly stdout: () => string;
   readonly stderr: () => string;
@@ -88,7 +88,7 @@ const HERE = /^(?:key|project|customer|rate|job verify)\b/;
 export const ADMIN_KEY = "ak_scenarios_0123456789abcdef";
 export const OPERATOR_KEY = "ok_scenarios_0123456789abcdef";
 
-/** What every node of a scenario is given, whatever shape the service has. */
+/** Settings that every node of a scenario is given, whatever shape the service has. */
 const common = (port: number, folder: string): Environment => ({
   PATH: process.env["PATH"] ?? "",
   HOST: "127.0.0.1",
@@ -112,7 +112,7 @@ const common = (port: number, folder: string): Environment => ({
   TRAWL_WARM_READERS: "off",
 });
 
-/** One process on the embedded engines. An empty TRAWL_ADMIN_KEY lets the first start draw a key. */
+/** A process on the embedded engines. An empty TRAWL_ADMIN_KEY lets the first start draw a key. */
 const embedded: Start = async (overrides = {}, version) => {
   const folder = mkdtempSync(join(tmpdir(), "trawl-scenario-"));
   const port = await freePort();
@@ -168,7 +168,7 @@ export const SETUPS: readonly { readonly setup: string; readonly start: Start }[
   ...(bus && documents && blobs ? [{ setup: "a cluster of two", start: cluster }] : []),
 ];
 
-/** One process of a service, and where it alone answers. */
+/** A process of a service, and where it alone answers. */
 interface NodeProcess {
   readonly environment: Environment;
   readonly status_url: string;
@@ -259,7 +259,7 @@ async function service(
     started_ms = performance.now() - began;
     if (version) return;
     if (environment["TRAWL_BUS"]) {
-      // What moves while the second node joins is another test's business.
+      // Partitions that move while the second node joins are another test's business.
       const nodeDirectory = await natsNodeDirectory(environment["TRAWL_BUS"]);
       try {
         await settled(nodeDirectory, processes.length);

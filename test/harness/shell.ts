@@ -51,7 +51,7 @@ export function shell(
       writeFileSync(file, commands);
       [stdout, stderr] = ["", ""];
       bash.stdin!.write(`. ${file} </dev/null\nprintf '%s' '${END}'\n`);
-      // What an earlier block left in the background may write at any time.
+      // Commands that an earlier block left in the background may write at any time.
       while (!stdout.includes(END)) {
         if (bash.exitCode !== null || bash.signalCode !== null)
           throw new Error(`Cannot run these commands:\n${commands}\n\n${stdout}\n${stderr}`);

@@ -8,7 +8,7 @@ import type { ServiceStatus } from "../../schemas/status.ts";
 /** An address may ask 120 times a minute. */
 const LOOK_EVERY_MS = 1_000;
 
-/** What a component must have been like; asymmetric matchers are allowed. */
+/** State that a component must have had; asymmetric matchers are allowed. */
 export interface ExpectedState extends Partial<Record<"reasons" | "metrics", unknown>> {
   readonly status: string;
 }

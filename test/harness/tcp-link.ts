@@ -64,7 +64,7 @@ export async function linkTo(first_port: number, host = "127.0.0.1"): Promise<Li
         if (!to.write(piece as Buffer)) await once(to, "drain");
       }
     } catch {
-      // One of the two ends is gone, and the other will be.
+      // An end is gone, and the other will be.
     }
     await way.open.promise;
     to.end();

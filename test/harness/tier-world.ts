@@ -34,7 +34,7 @@ export const failed = (reason: string, status: number | null = null): TransportR
   ...rest,
 });
 
-/** What a provider does with one request, which ends early with the signal. */
+/** Handling of a request by a provider; it ends early with the signal. */
 export type Provider = (signal: AbortSignal) => Promise<TransportResult>;
 
 export interface Asked {

@@ -121,7 +121,7 @@ export async function timeStampAuthority(folder: string): Promise<TimeStampAutho
     response.end(body);
   }
 
-  // One at a time: openssl counts in a file.
+  // Requests are answered one at a time: openssl counts in a file.
   let last: Promise<void> = Promise.resolve();
   const server = createServer((request, response) => {
     requests++;

@@ -9,7 +9,7 @@ export interface ReadRecord {
   readonly fields: readonly (readonly [string, string])[];
   readonly field: (name: string) => string | null;
   readonly block: Buffer;
-  /** Of a block of HTTP: its lines as Latin-1, and what is behind them. */
+  /** Parts of a block of HTTP: its lines as Latin-1, and what is behind them. */
   readonly http: { readonly lines: readonly string[]; readonly payload: Buffer };
   /** Where its member is in the file. */
   readonly offset: number;

@@ -9,7 +9,7 @@ import type { AddressInfo } from "node:net";
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from "node:zlib";
 import { dnsServer, type Zone } from "./dns-server.ts";
 
-/** One request as a site saw it. */
+/** A request as a site saw it. */
 export interface Arrival {
   /** On performance.now()'s clock, when its head was read. */
   readonly at_ms: number;
@@ -18,11 +18,11 @@ export interface Arrival {
   readonly path: string;
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Of a POST; it is there when the site answers. */
+  /** Body of a POST; it is there when the site answers. */
   readonly body: string;
 }
 
-/** What a site answers. Left out: 200, text/html in UTF-8, nothing. */
+/** Answer of a site. Left out: 200, text/html in UTF-8, nothing. */
 export interface Page {
   readonly status?: number;
   /** Content-Type; null sends none. */
@@ -181,7 +181,7 @@ const CODERS = {
   deflate: deflateSync,
 } as const;
 
-/** The same page with its body coded for the wire. */
+/** The page with its body coded for the wire. */
 export const coded = (coding: keyof typeof CODERS, page: Page): Page => ({
   ...page,
   headers: { ...page.headers, "Content-Encoding": coding },
@@ -207,7 +207,7 @@ export const article = (title: string, text = prose(12)): string =>
   `<body><nav><a href="/">Home</a> <a href="/about">About</a></nav>` +
   `<article><h1>${title}</h1><p>${text}</p></article><footer>Imprint</footer></body></html>`;
 
-/** What Cloudflare shows instead of a page while it makes up its mind. */
+/** Page that Cloudflare shows instead of the wanted one while it makes up its mind. */
 export const CHALLENGE: Page = {
   status: 403,
   headers: { Server: "cloudflare", "CF-Mitigated": "challenge" },

@@ -65,7 +65,7 @@ const ONE_OF: Readonly<Record<string, string>> = {
   batchCompaniesFromCsv: "idempotency_key",
 };
 
-/** One call of each operation: its required parameters and its example body. `given` wins over the document's examples. */
+/** A call of each operation: its required parameters and its example body. `given` wins over the document's examples. */
 export const callsOf = (document: Document, given: Readonly<Record<string, string>>): readonly ClientCall[] =>
   operationsOf(document).map(({ operationId, path, method, parameters = [], requestBody, responses }) => ({
     operation: operationId,

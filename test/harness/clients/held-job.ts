@@ -6,7 +6,7 @@ import { article, gate, type Site } from "../web.ts";
 interface HeldJob {
   readonly id: string;
   readonly open: () => void;
-  /** Of all its pages but the held one. */
+  /** Site of all its pages but the held one. */
   readonly site: Site;
 }
 

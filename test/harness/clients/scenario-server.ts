@@ -16,7 +16,7 @@ type End = "cut" | "half" | "noise" | "open" | "no_answer" | "half_answer";
 interface Answer {
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Of this service. */
+  /** A path of this service. */
   readonly location?: string;
   readonly body?: unknown;
   readonly text?: string;
@@ -59,7 +59,7 @@ export const CLIENT_SCENARIOS: readonly ClientScenario[] = readFileSync(
 /** A timer may be a little early. */
 const EARLY_MS = 20;
 
-/** What one run of one scenario has asked. */
+/** Record of what a run of a scenario has asked. */
 interface Course {
   readonly taken: Map<string, number>;
   readonly problems: string[];
@@ -71,7 +71,7 @@ interface Course {
 
 export interface ScenarioServer {
   readonly url: string;
-  /** What went another way than the script, by scenario. Empty: nothing did. */
+  /** Departures from the script, by scenario. Empty: there was none. */
   readonly problemsOf: (run: string, client: "typescript" | "python") => Readonly<Record<string, unknown>>;
   /** Answers that a client has left open. */
   readonly openOf: (run: string) => number;
