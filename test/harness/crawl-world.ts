@@ -17,7 +17,7 @@ import { SAME_SECRETS } from "./secrets.ts";
 export type WebOf = (url: string) => readonly string[];
 /** Where an address leads by redirects. */
 export type LeadsTo = (url: string) => string;
-/** What is known of the page at an address, beside its links. */
+/** Fields of the page at an address, beside its links. */
 export type SaysOf = (url: string) => Partial<PageRecord>;
 
 /** The kind `crawl` over scripted items, each of which is a page with the links of `web`. */
