@@ -1,4 +1,4 @@
-/** What @trawl/client sends again, where the table of scenarios (`test/clients/scenarios.test.ts`) cannot say it: what its calls together may do, and what a refusal tells. */
+/** Repetitions of @trawl/client that the table of scenarios (`test/clients/scenarios.test.ts`) cannot say: what its calls together may do, and what a refusal tells. */
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";

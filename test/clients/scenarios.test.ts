@@ -1,5 +1,5 @@
 /**
- * What every client does, by one table (test/harness/clients/scenarios.jsonl): successes, every refusal, repetitions, broken connections, long results. The client
+ * Behaviour of every client, by one table (test/harness/clients/scenarios.jsonl): successes, every refusal, repetitions, broken connections, long results. The client
  * for JavaScript runs it on each Node, in a browser, Deno and Bun, the one for Python with and without asyncio: one process each, all scenarios at once.
  */
 import {
@@ -33,7 +33,7 @@ const ROOT = new URL("../..", import.meta.url).pathname;
 const HARNESS = join(ROOT, "test/harness/clients");
 const RUNTIMES = process.env["RUNTIMES"] ?? "/opt/runtimes";
 const PYTHON = join(process.env["PYTHON_CLIENT"] ?? "/opt/python-client", "bin/python");
-/** Of 50,000 results of a kilobyte, or 50 MB, none may stay. */
+/** None of 50,000 results of a kilobyte, or 50 MB, may stay. */
 const MAX_HEAP_MB = 48;
 const MAX_GROWTH_KIB = 64 * 1_024;
 const folder = mkdtempSync(join(tmpdir(), "trawl-client-scenarios-"));

@@ -1,4 +1,4 @@
-/** What becomes of messages that the runtime gives up: kept for the operator, within limits, and sent again on request. */
+/** Messages that the runtime gives up are kept for the operator, within limits, and sent again on request. */
 import { describe, expect, test } from "vitest";
 import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 import { memoryBus } from "../../cluster/adapters/bus/bus.memory.ts";

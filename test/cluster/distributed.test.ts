@@ -51,7 +51,7 @@ function world() {
   } = {}) {
     const trace: Trace = { activations: 0, reminders: [], stumbles: 0 };
     /**
-     * What this node can reach; cut off, it reaches neither bus nor leases nor store. Deaf, what it sends to bus and leases
+     * Faults of this node's way to the ports; cut off, it reaches neither bus nor leases nor store. Deaf, what it sends to bus and leases
      * arrives, and nothing comes back. `keepsNothing`: it stores no dead letter.
      */
     const link = { cut: false, deaf: false, keepsNothing: false };
@@ -876,7 +876,7 @@ test("an ask that timed out is handled when it is sent once more", async () => {
 });
 
 describe("messages of the bus that are not acknowledged", () => {
-  /** Of both lines of messages together a sixteenth: four of these asks, or a dozen small tells. */
+  /** A sixteenth is for both lines of messages together: four of these asks, or a dozen small tells. */
   const memory_bytes = 32 * 4 * 10_500;
   const text = "x".repeat(4_600);
 

@@ -1,4 +1,4 @@
-/** What the runtime promises an actor, seen from outside an embedded node (cluster/README.md). */
+/** Promises of the runtime to an actor, seen from outside an embedded node (cluster/README.md). */
 import { describe, expect, test } from "vitest";
 import type { WorkContext, ActorClient } from "../../cluster/actor.ts";
 import { settled, virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";

@@ -1,4 +1,4 @@
-/** What /metrics serves is what prom-client would serve, line by line. */
+/** Answers of /metrics are those that prom-client would serve, line by line. */
 import fc from "fast-check";
 import { Counter, Histogram, Registry } from "prom-client";
 import { describe, expect, test } from "vitest";

@@ -1,4 +1,4 @@
-/** What the log has of turns that fail: a bug each time, a store that is away once a minute. */
+/** Log lines of turns that fail: a bug each time, a store that is away once a minute. */
 import { expect, test } from "vitest";
 import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.silent.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";

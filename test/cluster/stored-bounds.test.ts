@@ -1,5 +1,5 @@
 /**
- * What actors store does not grow with their traffic: each of them is driven with thousands of different messages, and its document
+ * Documents of actors do not grow with their traffic: each actor is driven with thousands of different messages, and its document
  * stays below a bound. Accounts and keys: test/actors/business/accounts/actor.test.ts.
  */
 import { readdirSync, readFileSync } from "node:fs";

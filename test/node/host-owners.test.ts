@@ -1,4 +1,4 @@
-/** One table says whose a host is, for the egress, for sockets of other parts, and for fetches. */
+/** A single table says whose a host is, for the egress, for sockets of other parts, and for fetches. */
 import { describe, expect, test } from "vitest";
 import { destination } from "../../actors/lib/web/destination.ts";
 import { hostOwners, unownedDestination, withoutOwnedHosts } from "../../node/host-owners.ts";

@@ -1,4 +1,4 @@
-/** What a node must have in common with the running nodes before it joins. */
+/** Settings that a node must have in common with the running nodes before it joins. */
 import { describe, expect, test } from "vitest";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
 import type { Documents } from "../../cluster/ports/documents.ts";

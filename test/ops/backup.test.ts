@@ -70,7 +70,7 @@ describe("a backup", () => {
     // Each document names a body that was stored before it, and its predecessor is stored.
     const writing = (async () => {
       for (let n = 300; !isOver; n++) {
-        // One new body for many documents: they take longer to copy.
+        // Many documents share a new body: they take longer to copy.
         const { sha256 } = await blobs.put(Buffer.from(`body ${Math.floor(n / 20)}`));
         await documents.put("pages", `page ${n}`, { n, sha256 }, 0);
       }

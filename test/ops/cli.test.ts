@@ -354,7 +354,7 @@ describe("config", () => {
   });
 });
 
-/** What only some tests of `start` look at. */
+/** Parts that only some tests of `start` look at. */
 const QUIET = { onCrash: () => {}, exitWithin: () => {} };
 const NO_CRASH = (): void => {};
 

@@ -46,7 +46,7 @@ interface Shell {
 
 const quoted = (words: readonly string[]): string =>
   words.map((word) => `'${word.replaceAll("'", `'\\''`)}'`).join(" ");
-/** What bash does when a word is completed, and bashcompinit of zsh after it. */
+/** Commands that bash runs when a word is completed, and bashcompinit of zsh after it. */
 const called = (line: readonly string[]): string =>
   `COMP_WORDS=(trawl ${quoted(line)}); COMP_CWORD=${line.length}; _trawl; printf '%s\\n' "\${COMPREPLY[@]}"`;
 

@@ -36,7 +36,7 @@ const [systemd, haproxy, promtool] = [
   findProgram("promtool"),
 ];
 
-/** What a program that ran wrote, with its exit code. */
+/** Output of a program that ran, with its exit code. */
 function run(program: string, ...words: readonly string[]) {
   const { status, stdout, stderr } = spawnSync(program, words, { encoding: "utf8" });
   return { status, output: `${stdout}${stderr}` };
@@ -189,7 +189,7 @@ describe("deployment files", () => {
     "the Helm chart (needs helm and kubernetes-validate)",
     () => {
       const engines = ["--set", "engines.existingSecret=trawl-engines"];
-      /** What is installed with these values, as a text. */
+      /** Manifests that are installed with these values, as a text. */
       const rendered = (...words: readonly string[]): string => {
         const { status, stdout, stderr } = spawnSync(
           helm!,

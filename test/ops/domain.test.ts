@@ -38,7 +38,7 @@ const FORGOTTEN: HostProfileView = { premium: "unknown", until: null, premium_on
 test("shows a domain as text, clears and changes it, and reports that", async () => {
   let cleared = false;
   const configured: unknown[] = [];
-  // Of the two contracts only the view of a domain has a pace.
+  // Only the view of a domain, not that of a host profile, has a pace.
   const ask = async (of: { name: string }, _: string, operation: string, message: unknown) => {
     if (operation === "configure") configured.push(message);
     cleared ||= operation === "clear";

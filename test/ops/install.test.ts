@@ -1,4 +1,4 @@
-/** What the launcher installs before the program starts: a checkout of its own, with a program in npm's place that says it was called. */
+/** Packages that the launcher installs before the program starts: a checkout of its own, with a program in npm's place that says it was called. */
 import { spawnSync } from "node:child_process";
 import {
   cpSync,

@@ -1,4 +1,4 @@
-/** What `npm run outdated` lists of what npm says. */
+/** Packages that `npm run outdated` lists of those that npm names. */
 import { expect, test } from "vitest";
 import { majorsBehind } from "../../ops/release/majors-behind.ts";
 

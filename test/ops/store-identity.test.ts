@@ -32,7 +32,7 @@ function world() {
   };
 }
 
-/** The same documents in a store of their own: a copy, or a backup of this moment. */
+/** Copies the documents into a store of their own: a copy, or a backup of this moment. */
 async function copyOf(documents: Documents): Promise<Documents> {
   const copy = memoryDocuments();
   for (const collection of ["stores", "body_refs"])

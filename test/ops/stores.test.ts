@@ -76,7 +76,7 @@ describe.skipIf(documents === null || blobs === null)("a service on MongoDB and 
       expect(await service.fetch({ url: `${site.origin}/` })).toMatchObject({ cached: true, error: null });
       expect((await service.call("GET", body_url!)).bytes.equals(large)).toBe(true);
 
-      // What belongs to the cluster is not kept on this machine.
+      // Documents and bodies of the cluster are not kept on this machine.
       expect(existsSync(join(folder, "documents.sqlite"))).toBe(false);
       expect(existsSync(join(folder, "bodies"))).toBe(false);
       expect(readdirSync(join(folder, "spool"))).toEqual([]);

@@ -272,7 +272,7 @@ describe.skipIf(blobs === null)("bodies in S3 that share objects", () => {
     );
     return Contents.map(({ Key }) => Key!.slice(given!.prefix.length + 1));
   };
-  /** Of objects that are stored since, and of this one, as if so much time had passed. */
+  /** Sweeps objects that are stored since, and this one, as if so much time had passed. */
   const sweepSince = async (before: readonly string[], object?: string) => {
     const names = (await objects()).filter((name) => !before.includes(name) || name === `shared-${object}`);
     const swept = { indexed: 0, rewritten: 0, removed: 0 };

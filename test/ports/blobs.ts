@@ -1,4 +1,4 @@
-/** What every bodies adapter promises (cluster/ports/blobs.ts). */
+/** Promises of every bodies adapter (cluster/ports/blobs.ts). */
 import { createHash, randomBytes } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import type { Blobs } from "../../cluster/ports/blobs.ts";
@@ -38,7 +38,7 @@ async function removeFully(blobs: Blobs, sha256: string, stored_before_ms?: numb
 /** Replaces what is stored under the digest, behind the store's back. */
 export type Damage = (sha256: string, change: (stored: Buffer) => Buffer) => Promise<void>;
 
-/** What a power cut, a disk or another program may leave of a stored body. */
+/** Remains of a stored body that a power cut, a disk or another program may leave. */
 const DAMAGES: readonly [string, (stored: Buffer) => Buffer][] = [
   ["nothing of", () => Buffer.alloc(0)],
   ["the beginning of", (stored) => stored.subarray(0, Math.floor(stored.length / 2))],
@@ -258,7 +258,7 @@ export function bodiesSuite(
   });
 }
 
-/** What every blobs adapter throws while its engine cannot be reached; `except` are methods that do not reach it. */
+/** Faults that every blobs adapter throws while its engine cannot be reached; `except` are methods that do not reach it. */
 export function blobsFaultSuite(open: () => Promise<Blobs>, except: readonly (keyof Blobs)[] = []): void {
   test("throws the port's fault from every method", async () => {
     const blobs = await open();

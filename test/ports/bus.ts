@@ -1,4 +1,4 @@
-/** What every bus promises (cluster/ports/bus.ts). */
+/** Promises of every bus (cluster/ports/bus.ts). */
 import { expect, test, vi } from "vitest";
 import {
   type Bus,

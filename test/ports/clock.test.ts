@@ -1,4 +1,4 @@
-/** What both clocks promise, and the order in which the virtual one rings. Only here does a test wait for real time. */
+/** Promises of both clocks, and the order in which the virtual one rings. Only here does a test wait for real time. */
 import { describe, expect, test } from "vitest";
 import fc from "fast-check";
 import { timerHeap } from "../../cluster/adapters/time/timer-heap.ts";

@@ -21,7 +21,7 @@ import { mongoDatabases } from "../harness/mongo-databases.ts";
 const { documents: mongo } = await engines("documents");
 const clock = systemClock();
 const WRITERS = 4;
-/** Of each writer. */
+/** Changes of each writer. */
 const CHANGES = 250;
 const COMPANIES_OF_ALL = 60;
 

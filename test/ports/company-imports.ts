@@ -1,4 +1,4 @@
-/** What every store of imported rows does. */
+/** Promises of every store of imported rows. */
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
 import { NO_COUNTS } from "../../actors/sources/companies/imports/run-import.ts";
@@ -112,7 +112,7 @@ export function companyImportsSuite(open: () => Promise<ImportStore>): void {
     expect((await store.runs(10)).map((each) => each.run)).toEqual([other.run, run.run]);
     expect((await store.runs(10, other.run)).map((each) => each.run)).toEqual([run.run]);
     expect(await store.badRows(run.run, 10)).toEqual(bad);
-    // The same batch again, as after a crash, leaves one of each.
+    // The batch again, as after a crash, leaves one of each.
     await store.commit({ run: { ...run, counts }, rows: [rowOf(run.run, "A", "[]")], bad });
     expect(await store.badRows(run.run, 10)).toEqual(bad);
     expect(await store.count("gleif_lei2")).toBe(1);

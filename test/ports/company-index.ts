@@ -1,4 +1,4 @@
-/** What every search index of companies promises (actors/sources/companies/search-index.ts). */
+/** Promises of every search index of companies (actors/sources/companies/search-index.ts). */
 import { expect, test } from "vitest";
 import { MAX_POSTINGS } from "../../actors/sources/companies/search-keys.ts";
 import {
@@ -145,7 +145,7 @@ export function companyIndexSuite(open: () => Promise<CompanyIndex>): void {
     await index.put([entry]);
     expect(await index.count()).toBe(1);
     expect((await index.candidates({ names: ["rigibahn"], filter: NO_FILTER }, 5)).entries).toEqual([entry]);
-    // What an entry without a version has replaces what was put without one.
+    // An entry without a version replaces one that was put without one.
     const bare = { id: `${id}b`, names, identifiers };
     await index.put([bare]);
     await index.put([{ ...bare, names: ["Zebrafink AG"] }]);

@@ -1,4 +1,4 @@
-/** What a store of documents does when the bytes of one were changed beneath it. */
+/** Answers of a store of documents when the bytes of one were changed beneath it. */
 import { describe, expect, test } from "vitest";
 import type { Documents } from "../../cluster/ports/documents.ts";
 
@@ -28,7 +28,7 @@ export function damagedDocumentsSuite(open: () => Promise<Documents>, raw: RawDo
       await expect(documents.get("harmed", name)).rejects.toMatchObject(fault);
       await expect(documents.getMany("harmed", [name])).rejects.toMatchObject(fault);
       await expect(documents.list("harmed", { tag: "t", limit: 10 })).rejects.toMatchObject(fault);
-      // One that is read at the same time is not concerned.
+      // A document that is read at the same time is not concerned.
       const [harmed, sound] = await Promise.allSettled(
         [name, `${name}, sound`].map((key) => documents.get("harmed", key)),
       );

@@ -1,4 +1,4 @@
-/** What every documents adapter promises (cluster/ports/documents.ts). */
+/** Promises of every documents adapter (cluster/ports/documents.ts). */
 import { expect, test } from "vitest";
 import type { Documents } from "../../cluster/ports/documents.ts";
 import { isInfrastructureFault } from "../../cluster/ports/fault.ts";
@@ -248,7 +248,7 @@ export function documentsSuite(open: () => Promise<Documents>): void {
   });
 }
 
-/** What every documents adapter throws while its engine cannot be reached. */
+/** Faults that every documents adapter throws while its engine cannot be reached. */
 export function documentsFaultSuite(open: () => Promise<Documents>): void {
   test("throws the port's fault from every method", async () => {
     const documents = await open();

@@ -1,11 +1,11 @@
 /**
- * What every egress adapter promises (cluster/ports/egress.ts). What only real sockets can show (pinning, codings,
+ * Promises of every egress adapter (cluster/ports/egress.ts). What only real sockets can show (pinning, codings,
  * time-outs) is in test/egress.
  */
 import { expect, test } from "vitest";
 import { type Egress, EgressError, type Exchange, type ExchangeRequest } from "../../cluster/ports/egress.ts";
 
-/** What the world of the suite answers at a path. */
+/** Answer of the world of the suite at a path. */
 export interface Page {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;

@@ -46,7 +46,7 @@ test("one item after the other is sent at once, each alone, however fast they co
 test("items that come fast wait for more, and no longer than the gather time", async () => {
   const { clock, groups, put, sent } = store();
   void put(0);
-  // One each 10 ms, until 100 ms have passed since the first of the group came.
+  // An item comes each 10 ms, until 100 ms have passed since the first of the group came.
   for (let n = 1; n <= 10; n++) {
     await clock.advance(GATHER_MS / 10);
     void put(n);

@@ -66,7 +66,7 @@ async function visit(
   const after_s = (performance.now() - began) / 1000;
   clearInterval(timer);
   await wait(100);
-  // What the server thought before it was closed.
+  // State of the call as the server saw it before it was closed.
   const observed = { gone, stopped };
   socket.destroy();
   await listening.close(0);

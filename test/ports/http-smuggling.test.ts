@@ -155,7 +155,7 @@ describe.each([
       heads.filter(({ path }) => path !== "/echo").map(({ method, path }) => `${method} ${path}`),
     ).toEqual([]);
     expect(answers.length).toBeLessThanOrEqual(1);
-    // What uWebSockets.js takes for the beginning of a head or of a chunk waits until its time is over.
+    // Bytes that uWebSockets.js takes for the beginning of a head or of a chunk wait until their time is over.
     const mayWait = adapter === "uWebSockets.js" && answers.length === 0;
     expect(mayWait ? "closed" : connection).toBe("closed");
   });

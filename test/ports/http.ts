@@ -1,4 +1,4 @@
-/** What the HTTP port promises, tried byte by byte on the given adapter. */
+/** Promises of the HTTP port, tried byte by byte on the given adapter. */
 import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
@@ -47,7 +47,7 @@ interface Expected {
   readonly partial?: boolean;
   /** How many streams were begun; all of them must have been stopped. */
   readonly streams?: number;
-  /** What was reported, in part; [] for nothing. */
+  /** Reported failures, in part; [] for nothing. */
   readonly failed?: readonly string[];
   /** How often the application was asked with a body. */
   readonly answers?: number;
@@ -94,7 +94,7 @@ export function httpSuite(
   listen: Listen,
   { adapter, closesAfterChunks }: HttpSuiteOptions,
 ): void {
-  /** What is expected of a connection that stays open where chunks do not end it. */
+  /** Cases whose connection is expected to be closed where chunks end it. */
   const adapted = (cases: readonly WireCase[]): readonly WireCase[] =>
     cases.map((each) => {
       const sent = each.send.map((step) => (typeof step === "string" ? step : "")).join("");
@@ -380,7 +380,7 @@ export function httpSuite(
           const { port } = await carry(() => ({ status: 200, body: { length, chunks } }));
           const socket = await connectTo(port, ask("/"));
           socket.pause();
-          // What two sockets of this machine hold between them, and the two pieces in hand.
+          // Pieces that are pulled by then: those that two sockets of this machine hold between them, and two in hand.
           let before = -1;
           await eventually(async () => {
             const still = before === pulled;

@@ -1,4 +1,4 @@
-/** What every adapter of leases promises (cluster/ports/leases.ts). */
+/** Promises of every adapter of leases (cluster/ports/leases.ts). */
 import { expect, test } from "vitest";
 import { CLOCK_READING_TTL_MS, type Leases, type Renewal } from "../../cluster/ports/leases.ts";
 

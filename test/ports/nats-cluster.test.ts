@@ -90,7 +90,7 @@ describe.skipIf(nats === null)("three servers of NATS", () => {
 
     over.abort();
     await Promise.all([told.sending, holding]);
-    // What a server had delivered when its client was gone comes to the next owner (checkStranded in partition.ts).
+    // Messages that a server had delivered when its client was gone come to the next owner (checkStranded in partition.ts).
     await elected(() => told.read(2));
     await vi.waitFor(() => expect(told.got.size).toBe(told.sent()), { timeout: ELECTED_MS });
     expect(leaseProblems(holdings)).toEqual([]);
@@ -171,7 +171,7 @@ async function claim(leases: Leases, holder: string, partition: number): Promise
   let lease: Lease | null = await leases.create(partition, holder, { store_id, generation: 1, revision: 0 });
   if (!lease) return null;
   const [from_ms, { epoch }] = [performance.now(), lease];
-  // What is renewed counts from when the renewal was sent, as partition-lease.ts has it.
+  // A renewed lease counts from when the renewal was sent, as partition-lease.ts has it.
   let until_ms = sent_ms + TTL_MS - MARGIN_MS;
   for (let n = 0; n < 3 && lease; n++) {
     await sleep(200);

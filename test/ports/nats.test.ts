@@ -1,4 +1,4 @@
-/** What NATS itself adds to the ports bus and leases: a server that dies, hangs, is too old, or is shared. */
+/** Cases that NATS itself adds to the ports bus and leases: a server that dies, hangs, is too old, or is shared. */
 import { createServer } from "node:net";
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
@@ -135,7 +135,7 @@ describe.skipIf(shared === null)("one NATS", () => {
     await bus.send(envelope("first", { stream: "sync" }));
     await Promise.all([bus.ping(), bus.ping()]);
     await bus.ping();
-    // One message of WORK, which nothing was sent to, and none of SYNC.
+    // Pings take a message of WORK, which nothing was sent to, and none of SYNC.
     expect(await states()).toEqual([
       { messages: 1, last_seq: 1 },
       { messages: 0, last_seq: 1 },

@@ -1,5 +1,5 @@
 /**
- * What a gateway promises of the requests that it sent to actors, on every documents adapter: wherever it dies, each has one row of
+ * Promises of a gateway about the requests that it sent to actors, on every documents adapter: wherever it dies, each has one row of
  * the ledger (gateway/pending-requests.ts).
  */
 import fc from "fast-check";

@@ -1,4 +1,4 @@
-/** What the embedded stores acknowledged is there after a power cut, and with the durability `process` it is not. */
+/** Writes that the embedded stores acknowledged are there after a power cut, and with the durability `process` they are not. */
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";

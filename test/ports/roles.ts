@@ -1,4 +1,4 @@
-/** What a call to an actor that is placed by role promises, on any assembly of nodes. */
+/** Promises of a call to an actor that is placed by role, on any assembly of nodes. */
 import { Type } from "typebox";
 import { afterAll, expect, test } from "vitest";
 import type { Cluster } from "../../cluster/embedded.ts";
@@ -64,7 +64,7 @@ export const make = (
     },
   );
 
-/** One node serves, and it or another one calls. */
+/** A node serves, and it or another one calls. */
 export function rolesSuite(open: () => Promise<Assembly>): void {
   const opened: Assembly[] = [];
   afterAll(() => Promise.all(opened.map(({ close }) => close())));

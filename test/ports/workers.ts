@@ -1,4 +1,4 @@
-/** What any Workers owe their callers; run on each adapter by workers.test.ts. */
+/** Promises of any Workers to their callers; run on each adapter by workers.test.ts. */
 import { afterAll, expect, test } from "vitest";
 import type { Workers } from "../../cluster/ports/workers.ts";
 

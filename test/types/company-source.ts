@@ -1,4 +1,4 @@
-/** What the compiler refuses of a source of companies. */
+/** Sources of companies that the compiler refuses. */
 import type { OpenSource, SourceFailure } from "../../actors/sources/companies/source.ts";
 import type { SourceEntry } from "../../actors/sources/companies/sources/sources.ts";
 

@@ -1,4 +1,4 @@
-/** What is masked of addresses and values that are shown. */
+/** Masking of addresses and values that are shown. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { isSecretName, maskAddresses, maskValue } from "../../../cluster/ports/mask.ts";

@@ -138,7 +138,7 @@ const URLS: readonly (readonly [outcome: Judgement, urls: readonly string[]])[] 
   ],
 ];
 
-/** One address inside each range, at its edges, and the neighbours that are public. */
+/** An address inside each range, at its edges, and the neighbours that are public. */
 const ADDRESSES: readonly (readonly [
   outcome: "allowed" | "blocked_destination",
   addresses: readonly string[],

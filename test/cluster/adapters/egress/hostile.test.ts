@@ -1,4 +1,4 @@
-/** What the hostile site does, and how each fetch of it ends: in time, by name, and without leaving anything behind. */
+/** Fetches of each page of the hostile site end in time, by name, and without leaving anything behind. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { destination } from "../../../../actors/lib/web/destination.ts";
 import type { TransportResult } from "../../../../actors/lib/web/transport.ts";
@@ -11,7 +11,7 @@ import { admission, transportRequest } from "../../../harness/transport-request.
 
 const MAX_BYTES = 2 ** 20;
 const DEADLINE_MS = 500;
-/** What the machine may take to notice: two cores shared with everything else. */
+/** Time that the machine may take to notice: two cores shared with everything else. */
 const GRACE_MS = 1_500;
 
 const endOf = (result: TransportResult): number | string =>
@@ -61,7 +61,7 @@ describe.each([
     "that $does ends as $ends",
     async ({ path, ends }) => {
       const began = performance.now();
-      // What ends by itself gets the time it needs on a busy machine.
+      // A page that ends by itself gets the time it needs on a busy machine.
       const deadline_ms = ends === "timeout" ? DEADLINE_MS : 10_000;
       const result = await get(path, deadline_ms);
       const took_ms = performance.now() - began;

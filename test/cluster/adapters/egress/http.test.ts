@@ -94,7 +94,7 @@ test.each([
 describe("content", () => {
   const html = "<!DOCTYPE html><title>x</title>";
   test.each([
-    // What it says.
+    // The kind by the Content-Type.
     ["text/html; charset=utf-8", html, "html"],
     ["TEXT/HTML", "anything", "html"],
     ["text/html, text/html", html, "html"],
@@ -119,7 +119,7 @@ describe("content", () => {
     ["application/zip", "PK\x03\x04", "binary"],
     ["application/pdf", "%PDF-1.7\n", "pdf"],
     ["application/pdf; qs=0.001", "junk", "pdf"],
-    // What it is, whatever it says.
+    // The kind by the bytes, whatever the Content-Type says.
     ["text/html", "%PDF-1.4\n%\xe2\xe3", "pdf"],
     ["text/plain", "\n %PDF-1.4", "pdf"],
     ["application/octet-stream", "%PDF-1.4", "pdf"],
@@ -133,7 +133,7 @@ describe("content", () => {
     // An article about PDFs is none.
     ["text/html", `${html}<p>Each file begins with %PDF-`, "html"],
     ["text/plain", "It begins with %PDF-", "text"],
-    // What says nothing.
+    // A Content-Type that says nothing.
     [null, html, "html"],
     ["", "  <html>", "html"],
     ["nonsense", "<p>hi</p>", "html"],

@@ -16,7 +16,7 @@ const get = async (at: string) => {
 };
 const peak = () => process.resourceUsage().maxRSS * 1_024;
 
-// What the code itself takes is paid before the first figure.
+// Memory of the code itself is taken before the first figure.
 for (let i = 0; i < 20; i++) for (const usual of ["/fine", "/coding-twice", "/gzip-empty"]) await get(usual);
 const before = peak();
 const end = await get(path);

@@ -1,4 +1,4 @@
-/** What a hostile body costs the process that reads it, measured in a process of its own. */
+/** Memory that a hostile body costs the process that reads it, measured in a process of its own. */
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";

@@ -37,7 +37,7 @@ beforeAll(async () => {
     plays: {
       "/connection": (socket, { raw }) =>
         void socket.write(answer("200 OK", ["X-Hop: 1", "Connection: X-Hop"], raw.join("|"))),
-      // What a WebSocket is to a tunnel: bytes both ways, for as long as both like.
+      // An echo, as a WebSocket is to a tunnel: bytes both ways, for as long as both like.
       "/echo": (socket) => {
         socket.write("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n");
         socket.removeAllListeners("data");

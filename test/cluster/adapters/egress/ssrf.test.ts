@@ -139,7 +139,7 @@ let sites: Web;
 let bird: Canary;
 let egress: UndiciEgress;
 let judge: Destination;
-/** What the forward proxy was asked for. */
+/** Requests to the forward proxy. */
 const proxied: string[] = [];
 let fetchPage: (overrides: Partial<FetchRequest>) => Promise<{ error: string | null; text: string }>;
 /** Where each public site of this file leads. */

@@ -1,4 +1,4 @@
-/** What only real sockets show of egress.undici.ts: names, pinning, TLS, kept connections, limits. */
+/** Properties of egress.undici.ts that only real sockets show: names, pinning, TLS, kept connections, limits. */
 import { createSecureServer } from "node:http2";
 import { type AddressInfo, createServer } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -182,7 +182,7 @@ describe("addresses", () => {
     const before = site.requests.length;
     expect(await get(strict, `${origin}:${site.port}/`)).toMatchObject({ problem: "blocked_destination" });
     expect(site.requests.length).toBe(before);
-    // The same address is reached when it is allowed: it was the rule that stopped it.
+    // The address is reached when it is allowed: it was the rule that stopped it.
     expect((await read(way(), `${origin}:${site.port}/`)).status).toBe(200);
   });
 
