@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 const KINDS = ["Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"];
 const VERSION = /^(?:Unreleased|(\d+)\.(\d+)\.(\d+) - 20\d\d-\d\d-\d\d)$/;
 
-/** What is wrong with the form of a changelog, a sentence each. */
+/** Faults in the form of a changelog, a sentence each. */
 function faultsOf(changelog: string): string[] {
   const [, ...sections] = changelog.split(/^## /m);
   const titles = sections.map((section) => section.split("\n", 1)[0]!);

@@ -1,5 +1,5 @@
 /**
- * What the service relies on, asked of each real engine: the queries and writes of the document store, the
+ * Promises of each real engine that the service relies on: the queries and writes of the document store, the
  * streams and buckets of the bus, and the conditional writes of the blob store. These are the engines' promises; the adapters have suites of their own.
  */
 import { existsSync } from "node:fs";

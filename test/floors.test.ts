@@ -15,13 +15,13 @@ const FLOORS: Record<string, string[]> = {
   "cluster/ports": ["cluster/contracts"],
   // The runtime knows nothing that is above it, the shapes of the product included.
   cluster: ["cluster/contracts", "cluster/ports"],
-  // What any adapter needs that keeps a file.
+  // Helpers of any adapter that keeps a file.
   "cluster/adapters/files": ["cluster/contracts", "cluster/ports"],
   "cluster/adapters": ["cluster/contracts", "cluster/ports", "cluster/adapters/files"],
   "cluster/examples": ["cluster/contracts", "cluster/ports", "cluster", "cluster/adapters"],
   schemas: ["cluster/contracts", "cluster/ports"],
   "actors/lib": ["schemas", "cluster/contracts", "cluster/ports"],
-  // What makes text of bytes: pages, feeds, PDFs, office files.
+  // Readers that make text of bytes: pages, feeds, PDFs, office files.
   "actors/reading": ["schemas", "actors/lib", "cluster/contracts", "cluster/ports"],
   // Collections that the gateway shares with slices.
   records: ["schemas", "cluster", "cluster/contracts", "cluster/ports"],
@@ -55,7 +55,7 @@ const FLOORS: Record<string, string[]> = {
     "cluster/adapters/files",
   ],
   gateway: ["schemas", "records", "cluster", "cluster/contracts", "cluster/ports"],
-  // What a node is and gives: its settings, and the form of a feature. It knows no feature.
+  // Settings of a node, and the form of a feature. It knows no feature.
   node: [
     "schemas",
     "cluster",
@@ -85,7 +85,7 @@ const FLOORS: Record<string, string[]> = {
   ],
   // Programs beside the service: what they know of it is made of its API document.
   "clients/typescript": [],
-  // What users copy: it imports the client by its name, and nothing else of the repository.
+  // Examples that users copy: they import the client by its name, and nothing else of the repository.
   examples: [],
   ops: [
     "schemas",
@@ -159,7 +159,7 @@ function goesDown(file: string, target: string): boolean {
   return !neighbour && (from === onto || FLOORS[from]!.includes(onto));
 }
 
-/** What is behind a door is its slice's own; others take its tokens. */
+/** Files behind a door are their slice's own; others take its tokens. */
 function isBehindAnotherDoor(file: string, target: string): boolean {
   const isBehind = /^actors\/\w+\/\w+\/feature\/(?!tokens\.ts$)/.test(target);
   return isBehind && file.startsWith("actors/") && file.split("/")[2] !== target.split("/")[2];

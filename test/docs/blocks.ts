@@ -6,7 +6,7 @@ export interface Block {
   readonly place: string;
   /** The word after the fence: sh, json, text, nginx … */
   readonly lang: string;
-  /** What follows that word: `not-run` where the commands cannot be run by a test. */
+  /** Rest of the line after that word: `not-run` where the commands cannot be run by a test. */
   readonly meta: string;
   readonly text: string;
 }
@@ -39,7 +39,7 @@ export function blocksOf(file: string, markdown: string): readonly Block[] {
 
 export interface Example {
   readonly commands: Block;
-  /** What the documents say that the commands print: JSON or lines of text. */
+  /** Output that the documents say that the commands print: JSON or lines of text. */
   readonly output: Block | null;
 }
 

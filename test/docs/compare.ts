@@ -2,7 +2,7 @@
 
 type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 
-/** What differs between any two runs: ids, digests, keys, moments, ports. */
+/** Values that differ between any two runs: ids, digests, keys, moments, ports. */
 const VOLATILE: readonly RegExp[] = [
   /\breq_[0-9A-HJKMNP-TV-Z]{26}\b/g,
   /\b[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}\b/g,
@@ -13,7 +13,7 @@ const VOLATILE: readonly RegExp[] = [
   /\b20\d\d-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d))?/g,
   /(?<=127\.0\.0\.1:|\.test:)\d+/g,
 ];
-/** The same, shortened: the first characters of a digest, the mark of a key. */
+/** Shortened values that differ: the first characters of a digest, the mark of a key. */
 const SHORTENED = /\b(?:[0-9a-f]{8}|[so]k_|ak_|whsec_)…/g;
 /** Figures that are measured anew in each run. */
 const MEASURED = /(?:^|_)(?:ms|bytes|score|s)$|^free|^used/;

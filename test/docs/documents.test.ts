@@ -1,5 +1,5 @@
 /**
- * What the documents promise without a running service: their pictures are the code's, each of their commands is run or is
+ * Promises of the documents without a running service: their pictures are the code's, each of their commands is run or is
  * listed with the reason why not, each command that they name exists, and each link leads somewhere.
  */
 import { execFileSync } from "node:child_process";

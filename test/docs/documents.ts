@@ -2,7 +2,7 @@
 
 export interface Document {
   readonly file: string;
-  /** What its commands run against (test/scenarios/docs.test.ts). */
+  /** World that its commands run against (test/scenarios/docs.test.ts). */
   readonly world: "plain" | "pages" | "model" | "filings" | "companies" | "profiles" | "nothing";
 }
 

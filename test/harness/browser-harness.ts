@@ -75,7 +75,7 @@ export function describeBrowser(
   );
 }
 
-/** Suite of behaviour that does not depend on the build of the browser, such as limits that this service counts, or what is done with a page: once, on npm's where it is, which needs half the CPU time. */
+/** Behaviour that does not depend on the build of the browser, such as limits that this service counts, or what is done with a page: once, on npm's where it is, which needs half the CPU time. */
 export function describeOneBrowser(
   name: string,
   suite: (openSetup: OpenBrowserSetup, title: string) => void,

@@ -28,7 +28,7 @@ const PART_MS = 5_000;
 const MAX_BY_CHARS = 200;
 /** Courses of each simulation. */
 const RUNS = "16";
-/** Of the program, each with a mutant at a time: tests wait for the disk as well. */
+/** Copies of the program, each with a mutant at a time: tests wait for the disk as well. */
 const COPIES = 2;
 
 const home = new URL("../..", import.meta.url).pathname;
@@ -60,7 +60,7 @@ const SAID: Readonly<Record<Outcome, string>> = {
   broken: "BROKEN",
 };
 
-/** Of the reporter "json". */
+/** Report of the reporter "json". */
 interface Report {
   readonly numFailedTests: number;
   readonly testResults: readonly {
@@ -76,7 +76,7 @@ interface Report {
 
 interface Run {
   readonly outcome: Outcome;
-  /** What failed, with its message. */
+  /** Tests that failed, with their messages. */
   readonly failures: readonly string[];
   /** By file, in milliseconds. */
   readonly costs: ReadonlyMap<string, number>;

@@ -1,6 +1,6 @@
-/** One bug that is put into the program to see that a test finds it. */
+/** A bug that is put into the program to see that a test finds it. */
 export interface Mutant {
-  /** What is wrong, as a sentence of what the program then does. */
+  /** The fault, as a sentence of what the program then does. */
   readonly name: string;
   readonly file: string;
   /** Stands once in the file; where it does not, the run fails. */

@@ -39,7 +39,7 @@ export const SIMULATION: readonly Mutant[] = [
     "if (!isInfrastructureFault(problem)) {",
     "if (problem) {",
   ),
-  // One writer.
+  // A single writer.
   mutant("cluster/internal/partition/partition-lease.ts", "cluster")(
     "stores for a partition after its lease has lapsed",
     "mayStore: () => isHeld(state, owned) && clock.mono() < owned.deadline_ms",
