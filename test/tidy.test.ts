@@ -34,9 +34,14 @@ const BANNED: readonly { word: RegExp; instead: string; except: RegExp }[] = [
     instead: "the Log port",
     except: /^cluster\/examples\/|^ops\/|^bench\/|^gateway\/openapi\/client-samples\.ts$/,
   },
+  {
+    word: /^\s*(?:\/\*\*|\*|\/\/) (?:What|One(?! algorithm)|Of|The same|Those)\b/m,
+    instead: "comments that begin with their subject",
+    except: /^$/,
+  },
 ];
 
-const tops = ["schemas", "cluster", "actors", "gateway", "node", "ops", "bench"];
+const tops = ["schemas", "records", "cluster", "actors", "gateway", "node", "ops", "bench"];
 const found = await Array.fromAsync(glob(tops.map((top) => `${top}/**/*.ts`)));
 // Peers in bench/ are other people's programs with packages of their own.
 const files = found.filter((file) => !file.startsWith("bench/peers/"));

@@ -1,6 +1,6 @@
 /**
  * Promises of every egress adapter (cluster/ports/egress.ts). What only real sockets can show (pinning, codings,
- * time-outs) is in test/egress.
+ * time-outs) is in test/cluster/adapters/egress.
  */
 import { expect, test } from "vitest";
 import { type Egress, EgressError, type Exchange, type ExchangeRequest } from "../../cluster/ports/egress.ts";

@@ -29,7 +29,7 @@ import type { SearchSettings } from "./settings.ts";
 import { searchStatus } from "./status.ts";
 import type { PageIndex, SearchPages } from "./tokens.ts";
 
-/** Retrievals that are remembered; a forgotten one is looked up in the index once more. */
+/** Searches that are remembered; a forgotten one is looked up in the index once more. */
 const MAX_RETRIEVED = 10_000;
 
 interface SearchNeeds {
