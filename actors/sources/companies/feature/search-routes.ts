@@ -11,6 +11,7 @@ import {
 } from "../../../../schemas/company-record.ts";
 import type { Cursors } from "../cursor.ts";
 import { decisionAbout } from "../decisions.ts";
+import type { LiveCaller } from "../live-search.ts";
 import { contradiction } from "../merging.ts";
 import type { JsonObject, RecordIdentifier } from "../record.ts";
 import type { CompanyIdentifier } from "../source.ts";
@@ -154,10 +155,6 @@ export function wrongIdentifier(
 }
 
 type ResolveDeps = Omit<SearchRouteDeps, "cursors">;
-interface ResolveCaller {
-  readonly project: string;
-  readonly lane: "sync" | "batch";
-}
 
 /**
  * Identifiers first, exact; then what a reviewer of the project has decided of the name; then the name. The identifiers are well
@@ -166,7 +163,7 @@ interface ResolveCaller {
 export async function resolveCompany(
   deps: ResolveDeps,
   query: ResolveQuery,
-  caller: ResolveCaller,
+  caller: LiveCaller,
 ): Promise<ResolvedName> {
   const { name = null, country = null, city = null, postcode = null, limit, live = null } = query;
   const identifiers = query.identifiers ?? [];
@@ -199,7 +196,7 @@ async function resolveExactly(
   { service }: ResolveDeps,
   text: string,
   matched_on: Explanation["matched_on"],
-  caller: ResolveCaller,
+  caller: LiveCaller,
 ): Promise<Resolved | null> {
   const reference = parseCompanyReference(text);
   if (reference.kind === "wrong") return null;
