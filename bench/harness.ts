@@ -8,6 +8,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "n
 import { cpus, loadavg, release, tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { type Agent, request } from "undici";
 import { createKey } from "../actors/business/accounts/keys.ts";
 import { sqliteDocuments } from "../cluster/adapters/documents/documents.sqlite.ts";
 import type { ClusterOf } from "../test/harness/cluster-of.ts";
@@ -258,6 +259,34 @@ export async function service(
       rmSync(folder, { recursive: true });
     },
   };
+}
+
+const MAX_TRIES = 60;
+const AGAIN_MS = 500;
+
+/**
+ * Fetches a page anew by the plain route. As a client should: 503 is tried again. On a machine with much else to do the service may
+ * have more pages to read than it reads soon. Throws where the answer's error is neither null nor `expected`.
+ */
+export async function fetchPage(
+  { url, key }: Pick<Service, "url" | "key">,
+  dispatcher: Agent,
+  page: string,
+  expected: string | null = null,
+): Promise<void> {
+  for (let tries = 1; ; tries++) {
+    const reply = await request(`${url}/v1/fetch`, {
+      method: "POST",
+      dispatcher,
+      headers: { authorization: `Bearer ${key}` },
+      body: JSON.stringify({ url: page, cache_ttl_s: 0, include_html: false, tiers: ["direct"] }),
+    });
+    const answer = (await reply.body.json()) as { error?: string | null };
+    if (answer.error === null || answer.error === expected) return;
+    if (reply.statusCode !== 503 || tries === MAX_TRIES)
+      throw new Error(`Cannot fetch "${page}": ${reply.statusCode} ${JSON.stringify(answer)}`);
+    await sleep(AGAIN_MS);
+  }
 }
 
 /** Settings of one node of a cluster: straight to the engines, when links are not what is measured. */

@@ -11,12 +11,12 @@
  * in turn with this one instead of the peers, so that the load of the machine is in both; it needs its own node_modules.
  */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
-import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { Agent, request } from "undici";
 import {
   answering,
   cpuSeconds,
+  fetchPage,
   machine,
   median,
   ownCpuSeconds,
@@ -47,8 +47,6 @@ const BESIDE = "beside";
 const WEB_PORT = 18_300;
 const AT_ONCE = 64;
 const PAGES_A_HOST = 5;
-const MAX_TRIES = 60;
-const AGAIN_MS = 500;
 /** Slower than this share of the committed ratio is told; interleaved runs on a busy machine differ by less. */
 const TOLERANCE = 0.85;
 
@@ -107,30 +105,17 @@ const addresses = (
 
 const agent = new Agent({ connections: AT_ONCE });
 
-/** As a client should: 503 is tried again. On a machine with much else to do the service may have more pages to read than it reads soon. */
-async function fetchPage({ url, key }: Service, page: string): Promise<void> {
-  for (let tries = 1; ; tries++) {
-    const reply = await request(`${url}/v1/fetch`, {
-      method: "POST",
-      dispatcher: agent,
-      headers: { authorization: `Bearer ${key}` },
-      body: JSON.stringify({ url: page, cache_ttl_s: 0, include_html: false, tiers: ["direct"] }),
-    });
-    const answer = (await reply.body.json()) as { error?: string | null };
-    if (answer.error === null || (answer.error === "all_tiers_failed" && isWall(page))) return;
-    if (reply.statusCode !== 503 || tries === MAX_TRIES)
-      throw new Error(`Cannot fetch "${page}": ${reply.statusCode} ${JSON.stringify(answer)}`);
-    await sleep(AGAIN_MS);
-  }
-}
-
 const isWall = (page: string): boolean => mixedKind(Number(/\/m\/(\d+)$/.exec(page)?.[1])) === "wall";
+
+/** Walls of the mixed pages have no page behind them. */
+const fetchOwn = (served: Service, page: string): Promise<void> =>
+  fetchPage(served, agent, page, isWall(page) ? "all_tiers_failed" : null);
 
 async function fetchAll(served: Service, pages_of: readonly string[]): Promise<void> {
   let next = 0;
   await Promise.all(
     Array.from({ length: AT_ONCE }, async () => {
-      while (next < pages_of.length) await fetchPage(served, pages_of[next++]!);
+      while (next < pages_of.length) await fetchOwn(served, pages_of[next++]!);
     }),
   );
 }
@@ -206,7 +191,7 @@ async function latency(served: Service, path: string): Promise<{ undici_p50: num
   for (let n = 0; n < rounds; n++) {
     const page = `http://127.99.0.1:${WEB_PORT}/${path}/${9_000_000 + n}`;
     await timed(spent.undici, async () => (await request(page, { dispatcher: agent })).body.text());
-    await timed(spent.service, () => fetchPage(served, page));
+    await timed(spent.service, () => fetchOwn(served, page));
   }
   const p50 = (numbers: readonly number[]): number => Number(median(numbers).toFixed(2));
   return { undici_p50: p50(spent.undici), service_p50: p50(spent.service) };

@@ -8,10 +8,9 @@
  * the median of the ratios of neighbouring blocks to the first variant, with the interval of that median. The web and the driver run on core 0.
  */
 import { readdirSync, readFileSync } from "node:fs";
-import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
-import { Agent, request } from "undici";
-import { answering, machine, median, pinned, type Service, service } from "./harness.ts";
+import { Agent } from "undici";
+import { answering, fetchPage, machine, median, pinned, type Service, service } from "./harness.ts";
 import { descendants, medianInterval } from "./in-pairs.ts";
 
 const { values, positionals } = parseArgs({
@@ -33,8 +32,6 @@ const PATHS: Readonly<Record<string, string>> = { light: "l", bytes: "b", real: 
 const AT_ONCE = 64;
 const A_HOST = 5;
 const WARM_BLOCK = 300;
-const MAX_TRIES = 60;
-const AGAIN_MS = 500;
 
 interface Variant {
   readonly name: string;
@@ -76,22 +73,6 @@ function spentBy({ pid }: Service): Spent {
 
 const agent = new Agent({ connections: AT_ONCE });
 
-async function fetchPage({ url, key }: Service, page: string): Promise<void> {
-  for (let tries = 1; ; tries++) {
-    const reply = await request(`${url}/v1/fetch`, {
-      method: "POST",
-      dispatcher: agent,
-      headers: { authorization: `Bearer ${key}` },
-      body: JSON.stringify({ url: page, cache_ttl_s: 0, include_html: false, tiers: ["direct"] }),
-    });
-    const answer = (await reply.body.json()) as { error?: string | null };
-    if (answer.error === null) return;
-    if (reply.statusCode !== 503 || tries === MAX_TRIES)
-      throw new Error(`Cannot fetch "${page}": ${reply.statusCode} ${JSON.stringify(answer)}`);
-    await sleep(AGAIN_MS);
-  }
-}
-
 let next_host = 0;
 
 /** For one page of a block. No two blocks share a host. */
@@ -105,7 +86,7 @@ async function spentFor({ served, path, at_once, a_host }: Variant, pages: numbe
       const n = next++;
       const host = first_host + Math.floor(n / a_host);
       const address = `127.${1 + Math.floor(host / 62_500)}.${1 + (Math.floor(host / 250) % 250)}.${1 + (host % 250)}`;
-      await fetchPage(served, `http://${address}:${WEB_PORT}/${path}/${first_host * A_HOST + n}`);
+      await fetchPage(served, agent, `http://${address}:${WEB_PORT}/${path}/${first_host * A_HOST + n}`);
     }
   };
   await Promise.all(Array.from({ length: at_once }, fetchNext));
