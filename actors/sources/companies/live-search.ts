@@ -19,9 +19,12 @@ import type {
 } from "./source.ts";
 import { ownersOf, survivorOf } from "./stored-company.ts";
 
+export const LIVE_RESULTS = ["ok", "timeout", "failed", "no_slot"] as const;
+
 export interface LiveSource {
   readonly source: string;
-  readonly result: "ok" | "timeout" | "failed";
+  /** `no_slot`: not asked in time, as other requests had all its slots. */
+  readonly result: (typeof LIVE_RESULTS)[number];
   readonly hits: number;
   readonly ms: number;
 }
@@ -133,13 +136,14 @@ async function askAll(
   const { clock } = deps;
   const stop = new AbortController();
   const late = Promise.withResolvers<"timeout">();
-  let unasked_s: number | null = null;
+  /** Seconds until each source that had no slot may have one. */
+  const unasked = new Map<Source, number>();
   const watched =
-    (http: SourceHttp): SourceHttp =>
+    (source: Source, http: SourceHttp): SourceHttp =>
     async (request) => {
       const response = await http(request);
       if (response.kind === "failed" && response.has_no_slot)
-        unasked_s = Math.max(unasked_s ?? 0, response.retry_after_s ?? UNASKED_S);
+        unasked.set(source, response.retry_after_s ?? UNASKED_S);
       return response;
     };
   const timer = clock.at(clock.now() + MAX_SEARCH_MS[caller.lane], () => {
@@ -150,7 +154,7 @@ async function askAll(
     const answers = await Promise.all(
       asked.map(async (source) => {
         const began_ms = clock.mono();
-        const http = watched(deps.openHttp(source, caller, stop.signal));
+        const http = watched(source, deps.openHttp(source, caller, stop.signal));
         const searching = askOne(source, http, stop.signal).catch((): SearchAnswer => ({
           kind: "failed",
           error: "unreadable",
@@ -158,24 +162,31 @@ async function askAll(
           retry_after_s: null,
         }));
         const answer = await Promise.race([searching, late.promise]);
-        return { source: source.description.name, answer, ms: Math.round(clock.mono() - began_ms) };
+        const ms = Math.round(clock.mono() - began_ms);
+        return { source: source.description.name, answer, hasNoSlot: unasked.has(source), ms };
       }),
     );
     return {
       hits: answers.flatMap(({ source, answer }) =>
         answer !== "timeout" && answer.kind === "found" ? answer.hits.map((hit) => ({ source, hit })) : [],
       ),
-      live_sources: answers.map(({ source, answer, ms }) => ({
+      live_sources: answers.map(({ source, answer, hasNoSlot, ms }) => ({
         source,
-        result: answer === "timeout" ? "timeout" : answer.kind === "found" ? "ok" : "failed",
+        result: resultOf(answer, hasNoSlot),
         hits: answer !== "timeout" && answer.kind === "found" ? answer.hits.length : 0,
         ms,
       })),
-      unasked_s,
+      unasked_s: unasked.size === 0 ? null : Math.max(...unasked.values()),
     };
   } finally {
     timer[Symbol.dispose]();
   }
+}
+
+function resultOf(answer: SearchAnswer | "timeout", hasNoSlot: boolean): LiveSource["result"] {
+  if (answer !== "timeout" && answer.kind === "found") return "ok";
+  if (hasNoSlot) return "no_slot";
+  return answer === "timeout" ? "timeout" : "failed";
 }
 
 /** The hits of one company are one hit; those of companies in the register are given with its id. Throws Fault. */

@@ -351,6 +351,8 @@ export interface Resolved {
 }
 
 export interface ResolvedName extends Resolved {
+  /** Results of the sources that were asked by the name. */
+  readonly live_sources: readonly LiveSource[];
   /** A source had no slot for the question: in how many seconds it may; null: all that should be asked were. */
   readonly unasked_s: number | null;
 }
@@ -393,6 +395,7 @@ export async function resolveName(
       .map((candidate, at) =>
         explain(query, candidate, leadOf(candidate, [...shown.slice(at + 1), ...rest])),
       ),
+    live_sources: found?.live_sources ?? [],
     unasked_s: found?.unasked_s ?? null,
   };
 }

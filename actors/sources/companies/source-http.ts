@@ -35,7 +35,8 @@ export interface SourceHttpOptions {
   readonly retention_ms: number;
 }
 
-const SLOT_WAIT_MS = { sync: 8_000, batch: 15_000 } as const;
+/** Shorter than the 8 s of a live search, so that a source without a slot is told from one that is slow. */
+const SLOT_WAIT_MS = { sync: 6_000, batch: 15_000 } as const;
 const MAX_CONNECT_MS = 10_000;
 const MAX_SILENCE_MS = 15_000;
 const DEFAULT_MAX_BYTES = 8 * 2 ** 20;

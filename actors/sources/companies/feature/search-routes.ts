@@ -11,7 +11,7 @@ import {
 } from "../../../../schemas/company-record.ts";
 import type { Cursors } from "../cursor.ts";
 import { decisionAbout } from "../decisions.ts";
-import type { LiveCaller } from "../live-search.ts";
+import { LIVE_RESULTS, type LiveCaller } from "../live-search.ts";
 import { contradiction } from "../merging.ts";
 import type { JsonObject, RecordIdentifier } from "../record.ts";
 import type { CompanyIdentifier } from "../source.ts";
@@ -109,6 +109,16 @@ export const ScoreExplanation = Component("CompanyScoreExplanation", {
   ),
 });
 
+export const LiveSource = Component("CompanyLiveSource", {
+  source: Field(Type.String(), "The name of the source", "gleif"),
+  result: Field(
+    Type.Enum([...LIVE_RESULTS]),
+    "How it answered. `no_slot`: it was not asked in time, as other requests had all its slots; the same request may find more later",
+  ),
+  hits: Field(Type.Integer(), "Companies that it found", 3),
+  ms: Field(Type.Integer(), "How long it took, in milliseconds", 210),
+});
+
 export const ResolveAnswer = Component("CompanyResolveAnswer", {
   match: Field(Nullable(companySchema("CompanySummary")), "The company that is meant; null: none is certain"),
   /** Why there is no match: `below_threshold`, `ambiguous`, `no_candidates`. */
@@ -118,13 +128,10 @@ export const ResolveAnswer = Component("CompanyResolveAnswer", {
     Type.Array(ScoreExplanation),
     "Why each candidate has its score, in the order of `candidates`",
   ),
-});
-
-export const LiveSource = Component("CompanyLiveSource", {
-  source: Field(Type.String(), "The name of the source", "gleif"),
-  result: Field(Type.Enum(["ok", "timeout", "failed"]), "How it answered"),
-  hits: Field(Type.Integer(), "Companies that it found", 3),
-  ms: Field(Type.Integer(), "How long it took, in milliseconds", 210),
+  live_sources: Field(
+    Type.Array(LiveSource),
+    "What the sources answered that were asked by the name; empty: none was asked",
+  ),
 });
 
 export const SearchAnswer = Component("CompanySearchAnswer", {
@@ -154,6 +161,8 @@ export function wrongIdentifier(
   return null;
 }
 
+const NOT_ASKED = { live_sources: [], unasked_s: null } as const;
+
 type ResolveDeps = Omit<SearchRouteDeps, "cursors">;
 
 /**
@@ -169,10 +178,10 @@ export async function resolveCompany(
   const identifiers = query.identifiers ?? [];
   for (const text of identifiers) {
     const found = await resolveExactly(deps, text, { field: "identifiers", value: text }, caller);
-    if (found) return { ...found, unasked_s: null };
+    if (found) return { ...found, ...NOT_ASKED };
   }
   if (name === null)
-    return { match: null, reason: "no_candidates", candidates: [], explanations: [], unasked_s: null };
+    return { match: null, reason: "no_candidates", candidates: [], explanations: [], ...NOT_ASKED };
   const wanted = identifiers.flatMap((text) => {
     const reference = parseCompanyReference(text);
     return reference.kind === "identifier" ? identifierOf(reference.reference) : [];
@@ -181,7 +190,7 @@ export async function resolveCompany(
   if (decision?.company != null) {
     const matched_on = { field: "decision", value: name };
     const found = await resolveExactly(deps, decision.company, matched_on, caller);
-    if (found && isPossible(wanted, found.match!)) return { ...found, unasked_s: null };
+    if (found && isPossible(wanted, found.match!)) return { ...found, ...NOT_ASKED };
   }
   const refused = decision?.refused ?? [];
   const search = { name, city, postcode, country, identifiers: wanted, live, refused };

@@ -937,8 +937,8 @@ class CompanyLegalFormLocal(Answer):
 class CompanyLiveSource(Answer):
     source: str = ABSENT
     """The name of the source"""
-    result: Literal["ok", "timeout", "failed"] | str = ABSENT
-    """How it answered"""
+    result: Literal["ok", "timeout", "failed", "no_slot"] | str = ABSENT
+    """How it answered. `no_slot`: it was not asked in time, as other requests had all its slots; the same request may find more later"""
     hits: int = ABSENT
     """Companies that it found"""
     ms: int = ABSENT
@@ -1237,6 +1237,8 @@ class CompanyResolveAnswer(Answer):
     """Best first"""
     explanations: list[CompanyScoreExplanation] = ABSENT
     """Why each candidate has its score, in the order of `candidates`"""
+    live_sources: list[CompanyLiveSource] = ABSENT
+    """What the sources answered that were asked by the name; empty: none was asked"""
 
 
 class CompanyReviewDecided(Answer):

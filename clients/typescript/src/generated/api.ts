@@ -1042,8 +1042,8 @@ export interface CompanyLegalFormLocal {
 export interface CompanyLiveSource {
   /** The name of the source */
   source: string;
-  /** How it answered */
-  result: "ok" | "timeout" | "failed";
+  /** How it answered. `no_slot`: it was not asked in time, as other requests had all its slots; the same request may find more later */
+  result: "ok" | "timeout" | "failed" | "no_slot";
   /** Companies that it found */
   hits: number;
   /** How long it took, in milliseconds */
@@ -1345,6 +1345,8 @@ export interface CompanyResolveAnswer {
   candidates: CompanySummary[];
   /** Why each candidate has its score, in the order of `candidates` */
   explanations: CompanyScoreExplanation[];
+  /** What the sources answered that were asked by the name; empty: none was asked */
+  live_sources: CompanyLiveSource[];
 }
 
 export interface CompanyResolveBody {

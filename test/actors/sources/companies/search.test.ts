@@ -1,6 +1,6 @@
 /** Search and resolve over the register: pages of a ranking, live hits, identifiers and filters. */
 import { afterEach, describe, expect, test } from "vitest";
-import type { Source } from "../../../../actors/sources/companies/source.ts";
+import type { Source, SourceFailure } from "../../../../actors/sources/companies/source.ts";
 import { NO_FILTER } from "../../../../actors/sources/companies/search-index.ts";
 import {
   findByIdentifier,
@@ -194,6 +194,7 @@ describe("an identifier", () => {
       reason: "no_candidates",
       candidates: [],
       explanations: [],
+      live_sources: [{ source: "gleif", result: "ok", hits: 1, ms: 0 }],
       unasked_s: null,
     });
     const live = await liveResults(
@@ -202,6 +203,37 @@ describe("an identifier", () => {
       "p",
     );
     expect(live.results).toHaveLength(1);
+  });
+});
+
+describe("a name that the register does not have", () => {
+  const named = { name: "Kranwerk GmbH", city: null, country: null, identifiers: [] };
+  const answered = (failure: Partial<SourceFailure>) => {
+    const asking: Source = {
+      ...searchable(() => null),
+      search: async (_, http) => {
+        const response = await http({ method: "GET", url: "https://register.example/" });
+        return response.kind === "failed" ? response : { kind: "found", hits: [] };
+      },
+    };
+    const openHttp = () => async () =>
+      ({ kind: "failed", error: "rate_limited", message: "", retry_after_s: null, ...failure }) as const;
+    return resolveName({ ...depsOf(started(asking)), openHttp }, named, 5, "default");
+  };
+
+  test("tells that a source had no slot, and for how long", async () => {
+    expect(await answered({ has_no_slot: true, retry_after_s: 7 })).toMatchObject({
+      reason: "no_candidates",
+      live_sources: [{ source: "gleif", result: "no_slot", hits: 0 }],
+      unasked_s: 7,
+    });
+  });
+
+  test("tells that a source failed", async () => {
+    expect(await answered({})).toMatchObject({
+      live_sources: [{ source: "gleif", result: "failed", hits: 0 }],
+      unasked_s: null,
+    });
   });
 });
 
