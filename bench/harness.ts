@@ -75,27 +75,25 @@ export interface StartedService {
   readonly stop: () => Promise<void>;
 }
 
-const running = new Set<ChildProcess>();
-// Where a bench fails, a program that it leaves behind would share its port with that of the next run.
-process.once("exit", () => {
-  for (const child of running) child.kill();
-});
-
-/** A program on one core, its log thrown away; it does not outlive this process. `folder`: where it runs. */
+/**
+ * A program on one core, its log thrown away. It does not outlive this process, however that ends: left behind it would share its port
+ * with the program of the next run. `folder`: where it runs.
+ */
 export function pinned(
   core: number,
   args: readonly string[],
   env: Record<string, string> = {},
   folder = ".",
 ): StartedService {
-  const child = spawn("taskset", ["-c", String(core), process.execPath, ...args], {
+  const inSameLife = ["setpriv", "--pdeathsig", "TERM"] as const;
+  const onCore = ["taskset", "-c", String(core)] as const;
+  const [command, ...words] = [...inSameLife, ...onCore, process.execPath, ...args];
+  const child = spawn(command, words, {
     // The program prints for people.
     stdio: ["ignore", "ignore", "ignore"],
     env: { ...process.env, ...env },
     cwd: folder,
   });
-  running.add(child);
-  child.once("exit", () => running.delete(child));
   return {
     pid: child.pid!,
     child,

@@ -47,6 +47,37 @@ export function descendants(of: number, but = -1): readonly number[] {
   return [...parents.keys()].filter((pid) => pid !== of && isBelow(pid));
 }
 
+/** CPU milliseconds. */
+export interface Spent {
+  readonly main: number;
+  readonly threads: number;
+  readonly processes: number;
+}
+export const PARTS = ["main", "threads", "processes"] as const;
+export const allOf = ({ main, threads, processes }: Spent): number => main + threads + processes;
+
+/** CPU time of the threads of a process: of the first, and of the others. */
+function threadsMs(pid: number): readonly [number, number] {
+  let [main, others] = [0, 0];
+  try {
+    for (const thread of readdirSync(`/proc/${pid}/task`)) {
+      const ms = Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, "latin1").split(" ")[0]) / 1e6;
+      if (Number(thread) === pid) main += ms;
+      else others += ms;
+    }
+  } catch {
+    // The thread, or the process, has just ended.
+  }
+  return [main, others];
+}
+
+/** CPU time of a process and of those below it, since they began, by the scheduler. */
+export function spentBy({ pid }: { readonly pid: number }): Spent {
+  const [main, threads] = threadsMs(pid);
+  const processes = descendants(pid).map((below) => threadsMs(below).reduce((a, b) => a + b));
+  return { main, threads, processes: processes.reduce((a, b) => a + b, 0) };
+}
+
 export interface MedianInterval {
   readonly median: number;
   /** Null: fewer than six samples have none. */
