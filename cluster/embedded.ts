@@ -1,7 +1,7 @@
 /**
  * Assembly: the whole cluster in one process. No bus and no leases, one shard with every key.
  *
- * Messages are checked and copied as if they were sent, so what works here works between nodes. Only snapshots survive
+ * Messages are checked and frozen as if they were sent, so what works here works between nodes. Only snapshots survive
  * the process: a message in a mailbox is gone with it, and reminders are found in the store.
  */
 import type { Contract, MessageOf, ReplyOf } from "./contracts/contract.ts";
@@ -24,7 +24,7 @@ import { localRouter, type RoleRouter } from "./internal/roles/role-router.ts";
 import type { Shard } from "./internal/turn/shard.ts";
 import { tracedAsks } from "./spans.ts";
 import { tellLines } from "./internal/transport/tell-retries.ts";
-import { copyOverWire, validatorsOf } from "./internal/transport/wire.ts";
+import { sealed, validatorsOf } from "./internal/transport/wire.ts";
 
 export type { NodeStats } from "./internal/turn/passivation.ts";
 export type { RoleRouter } from "./internal/roles/role-router.ts";
@@ -110,7 +110,7 @@ export function joinEmbedded(deps: ClusterDeps, epoch = 0): ClusterClient & Serv
         const { kind, message: validator } = validatorsOf(of, operation);
         serving.shard.deliver(of.name, key, {
           operation,
-          message: copyOverWire(`"${of.name}.${operation}"`, validator, message),
+          message: sealed(`"${of.name}.${operation}"`, validator, message),
           traceparent: tracing?.current(),
           reply_to,
           isRepeatable: idempotency_id !== undefined,

@@ -14,7 +14,7 @@ import {
   type ShardState,
 } from "./internal/turn/node-state.ts";
 import { partitionOf } from "./placement.ts";
-import { copyOverWire } from "./internal/transport/wire.ts";
+import { sealed } from "./internal/transport/wire.ts";
 import { Fault } from "./ports/fault.ts";
 
 interface AnyReminder {
@@ -66,7 +66,7 @@ function fireReminder(kind: ActorKind, key: string, reminder: AnyReminder): void
   const { operation } = reminder;
   let message: unknown;
   try {
-    message = copyOverWire(
+    message = sealed(
       `"${kind.name}.${operation}"`,
       kind.validators.get(operation)!.message,
       reminder.message,

@@ -93,12 +93,20 @@ describe("a turn", () => {
     expect(await documents.get("counter", "a")).toMatchObject({ version: 1 });
   });
 
-  test("hands out copies, so that no two actors share memory", async () => {
+  test("shares its message with the sender, and neither can change it", async () => {
     const { ask } = startNode();
     const message = { text: "before" };
     const answer = ask(Counter, "a", "echo", message);
-    message.text = "after";
+    expect(() => (message.text = "after")).toThrow(TypeError);
     expect(await answer).toEqual({ text: "before" });
+  });
+
+  test("gets a copy of what is not JSON as it is, which its sender may change", async () => {
+    const { ask } = startNode();
+    const message = { text: "before", more: undefined };
+    const answer = ask(Counter, "a", "echo", message);
+    message.text = "after";
+    expect(await answer).toStrictEqual({ text: "before" });
   });
 });
 
@@ -280,8 +288,8 @@ describe("an ask", () => {
   });
 
   test("sent again under the same id gets the same answer only as long as there is room to remember it", async () => {
-    // `{"count":1}` has eleven characters.
-    const { ask } = startNode({ caches: { answers: 30 } });
+    // `{"count":1}` is reckoned with at most 36 characters: so many has it with the longest number.
+    const { ask } = startNode({ caches: { answers: 90 } });
     const add = (key: string) => ask(Counter, key, "add", { by: 1 }, { idempotency_id: "x" });
     await add("a");
     await add("b");

@@ -169,7 +169,7 @@ async function askPrimary(
   /** The instance that is asked once more when no other is left; null: it has said that it will not answer, or was. */
   let again: Engine | null = null;
   while (asked_instances.length < MAX_INSTANCES) {
-    const { instance } = await ask(Instances, INSTANCES_KEY, "next", { except: asked_instances });
+    const { instance } = await ask(Instances, INSTANCES_KEY, "next", { except: [...asked_instances] });
     const engine: Engine | null = (instance === null ? undefined : engines.get(instance)) ?? again;
     if (!engine) break;
     asked_instances.push(engine.name);

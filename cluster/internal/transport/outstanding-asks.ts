@@ -16,7 +16,7 @@ import type { Bus, Inbox } from "../../ports/bus.ts";
 import type { Clock } from "../../ports/clock.ts";
 import { Fault, type FaultCode, isInfrastructureFault } from "../../ports/fault.ts";
 import type { Shard } from "../turn/shard.ts";
-import { copyOverWire, encodeBody, type OperationValidators, validatorsOf } from "./wire.ts";
+import { sealed, encodeBody, type OperationValidators, validatorsOf } from "./wire.ts";
 import type { Metrics } from "../../ports/metrics.ts";
 import type { Log } from "../../ports/log.ts";
 import type { Tracing } from "../../ports/tracing.ts";
@@ -127,14 +127,14 @@ const plainClientFor =
         throw new Fault("no_answer", `Cannot ask "${of.name}/${key}": this node is stopping`);
       const validators = validatorsOf(of, operation);
       const { kind } = validators;
-      const copy = copyOverWire(`"${of.name}.${operation}"`, validators.message, message);
+      const checked = sealed(`"${of.name}.${operation}"`, validators.message, message);
       const ask: OutstandingAsk = {
         kind,
         token,
         name: of.name,
         key,
         operation,
-        message: copy,
+        message: checked,
         traceparent: state.tracing?.current(),
         validators,
         reply_to: `${of.name}.${operation}#${state.inbox.address(token)}`,

@@ -4,7 +4,7 @@ import { asFault, isLeaseLost, reportFailure } from "./failures.ts";
 import { enqueue, finishOne } from "./mailbox.ts";
 import { type Activation, localEntry } from "./node-state.ts";
 import { failOnceStored } from "./store-later.ts";
-import { copyOverWire } from "../transport/wire.ts";
+import { sealed } from "../transport/wire.ts";
 
 export type BackgroundWork = (ask: ActorClient, context: WorkContext) => Promise<unknown>;
 
@@ -46,9 +46,7 @@ export function startWork(activation: Activation, operation: string, work: Backg
   // Inside a promise, so that a throw before the first await is no different from one after it.
   void Promise.resolve()
     .then(() => (tracing ? tracing.span(span, run) : run()))
-    .then((result) =>
-      copyOverWire(`"${kind.name}.${operation}"`, kind.validators.get(operation)!.message, result),
-    )
+    .then((result) => sealed(`"${kind.name}.${operation}"`, kind.validators.get(operation)!.message, result))
     .then((message) => {
       enqueue(activation, localEntry(operation, message));
       onEnd();

@@ -27,13 +27,13 @@ export interface NodeDeps {
   readonly caches?: Pick<CacheLimits, "answers">;
 }
 
-/** The answer to a caller: a reply that has been copied and checked, or what went wrong. */
+/** The answer to a caller: a reply that has been checked and frozen, or what went wrong. */
 export type Outcome = { readonly reply: unknown } | { readonly fault: Fault };
 
 /** Why a message need not be delivered again: its turn is stored, its deadline has passed, or it failed too often. */
 export type AckReason = "processed" | "expired" | "dead_lettered";
 
-/** A message in the mailbox of an actor, copied and checked. */
+/** A message in the mailbox of an actor, checked and frozen. */
 export interface MailboxEntry {
   readonly operation: string;
   readonly message: unknown;

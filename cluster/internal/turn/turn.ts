@@ -13,7 +13,7 @@ import { Fault, isInfrastructureFault } from "../../ports/fault.ts";
 import { reminderTag, scheduleReminder } from "../../reminders.ts";
 import { STORE, storeLater } from "./store-later.ts";
 import { endStoreWait, waitForStore, whileOwned } from "./store-wait.ts";
-import { copyOverWire, measuredCopy, validatorsOf } from "../transport/wire.ts";
+import { measuredSealed, sealed, validatorsOf } from "../transport/wire.ts";
 
 /** The effects that the handler asked for, which leave once its turn is stored. */
 interface Outbox {
@@ -101,19 +101,19 @@ function newTurn(
     answer(to: string, reply: unknown) {
       const operation = to.slice(0, to.indexOf("#"));
       const validator = node.replyValidators.get(operation);
-      const { copy, chars } = validator
-        ? measuredCopy(`the answer to "${operation}"`, validator, reply)
-        : { copy: reply, chars: 0 };
-      add(activation, outbox, () => answer(activation, to, copy, chars));
+      const { message, chars } = validator
+        ? measuredSealed(`the answer to "${operation}"`, validator, reply)
+        : { message: reply, chars: 0 };
+      add(activation, outbox, () => answer(activation, to, message, chars));
     },
     tell(of, to, operation, message) {
-      const copy = copyOverWire(`"${of.name}.${operation}"`, validatorsOf(of, operation).message, message);
-      add(activation, outbox, () => node.outbound.tell(of as never, to, operation, copy));
+      const checked = sealed(`"${of.name}.${operation}"`, validatorsOf(of, operation).message, message);
+      add(activation, outbox, () => node.outbound.tell(of as never, to, operation, checked));
     },
     setTimer(at_ms, operation, message) {
       const { message: validator } = kind.validators.get(operation)!;
-      const copy = copyOverWire(`"${kind.name}.${operation}"`, validator, message);
-      add(activation, outbox, () => setTimer(activation, at_ms, operation, copy));
+      const checked = sealed(`"${kind.name}.${operation}"`, validator, message);
+      add(activation, outbox, () => setTimer(activation, at_ms, operation, checked));
     },
     pipeToSelf(operation, work) {
       add(activation, outbox, () => startWork(activation, operation, work as BackgroundWork));
