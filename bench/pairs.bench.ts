@@ -2,7 +2,7 @@
  * node bench/pairs.bench.ts CHECKOUT [--only light,bytes]: CPU time of a page of this checkout beside another one. Both services live at once on core 1 and
  * fetch blocks of pages in turn, first the one and then the other; so what the machine does besides is in both.
  * node bench/pairs.bench.ts: of one service, a light page by how many are asked for at once, and a page of bytes on a new host beside five a host.
- * Options: --pages 200 a block, --rounds 12, --warm 1200 pages of each service and kind before.
+ * Options: --pages 200 a block, --rounds 12, --warm 1200 pages of each service and kind before, --a-host 5 pages of each host.
  *
  * CPU time is that of the scheduler (nanoseconds of each thread), by main thread, other threads of the main process, and processes below it. A ratio is
  * the median of the ratios of neighbouring blocks to the first variant, with the interval of that median. The web and the driver run on core 0.
@@ -18,6 +18,7 @@ const { values, positionals } = parseArgs({
     pages: { type: "string", default: "200" },
     rounds: { type: "string", default: "12" },
     warm: { type: "string", default: "1200" },
+    "a-host": { type: "string", default: "5" },
   },
 });
 const WEB_PORT = 18_310;
@@ -28,7 +29,7 @@ const BLOCKS = {
   warm: Number(values.warm),
 };
 const AT_ONCE = 64;
-const A_HOST = 5;
+const A_HOST = Number(values["a-host"]);
 
 const variant = (
   name: string,

@@ -95,6 +95,8 @@ export type Handlers<State, Operations, Own> = {
 export interface ActivationContext {
   readonly key: string;
   readonly now_ms: number;
+  /** As background work of the activation has it (WorkContext). */
+  readonly epoch: number;
 }
 
 /** An own message of an actor, and when the actor must get it. */

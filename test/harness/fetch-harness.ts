@@ -2,6 +2,7 @@
 import { accountActor } from "../../actors/business/accounts/actor.ts";
 import { domainActor } from "../../actors/crawl/domain/actor.ts";
 import { robotsActor } from "../../actors/crawl/domain/robots.actor.ts";
+import { robotsCopies } from "../../actors/crawl/domain/robots-copies.ts";
 import { fetchActor } from "../../actors/crawl/fetch/actor.ts";
 import { formatsDeriver } from "../../actors/crawl/fetch/formats.ts";
 import { rereader } from "../../actors/crawl/fetch/reread.ts";
@@ -107,6 +108,7 @@ export async function oneService(
       admission.release({ status: paged?.status ?? null, retry_after_s });
       return result;
     };
+  const copies = robotsCopies();
   const { ask, stop } = embedded(
     [
       accountActor(),
@@ -117,6 +119,7 @@ export async function oneService(
         clock,
         crawler_name: "trawl",
         user_agent: "trawl",
+        copies,
       }),
       fetchActor({
         runFetch: fetchPipeline({
@@ -125,6 +128,7 @@ export async function oneService(
           blobs,
           metrics,
           log,
+          robotsByCopy: copies.answerFor,
           routes: {
             ...Object.fromEntries(
               Object.entries(routes).map(([tier, scripted]) => [tier, admitting(tier, scripted)]),

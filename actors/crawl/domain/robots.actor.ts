@@ -43,6 +43,7 @@ import { ExchangeLog, withInlineBody } from "../../lib/web/kept-exchange.ts";
 import { retryAfterSeconds } from "../../lib/web/http.ts";
 import { parseRobots, MAX_ROBOTS_BYTES } from "../../lib/web/robots.ts";
 import { type JoinedSites, originOf, parseUrl, siteOf } from "../../lib/web/url.ts";
+import type { RobotsCopies } from "./robots-copies.ts";
 import {
   answerFor,
   readFailure,
@@ -69,6 +70,8 @@ export interface RobotsDeps {
   readonly exchangeFor?: (site: string) => Egress["exchange"] | null;
   /** Hosts that the operator counts as one site. */
   readonly joined?: JoinedSites;
+  /** Where fetches of this process find the copies that checks are answered by. Default: they ask. */
+  readonly copies?: Pick<RobotsCopies, "onAnswered">;
   /** Called when a request is sent. Must not wait or throw. */
   readonly onRequestSent?: (sent: RequestSent) => void;
 }
@@ -104,6 +107,7 @@ const RULES: CoalescerRules<PendingCheck, RobotsRequest> = {
 };
 
 interface State {
+  readonly epoch: number;
   memory: RobotsMemory;
   /** Checks that wait for a read. Not stored: callers whose actor moved to another node ask again. */
   pending: Coalescer<PendingCheck, RobotsRequest>;
@@ -139,19 +143,23 @@ export function robotsActor(deps: RobotsDeps) {
 
   return actor(Robots)<State, RobotsCopy | null>({
     persist: (state) => state.memory.copy,
-    activate(snapshot, { key, now_ms }) {
+    activate(snapshot, { key, now_ms, epoch }) {
       parsed.delete(key);
       logs.delete(key);
       const own = snapshot?.crawler_name === crawler_name ? snapshot : null;
       // A copy from a node whose clock is ahead would stay fresh for longer.
       const copy = own && own.read_at_ms > now_ms ? { ...own, read_at_ms: now_ms } : own;
-      return { memory: { copy, failure: null }, pending: emptyCoalescer() };
+      return { epoch, memory: { copy, failure: null }, pending: emptyCoalescer() };
     },
     passivate_after_ms: 10 * 60_000,
     on: {
       check(turn, request) {
-        const answer = answerTo(turn.state.memory, turn.key, request, turn.now_ms);
-        if (answer && !lacksExchanges(turn.state.memory, request, answer)) return answer;
+        const { epoch, memory } = turn.state;
+        const answer = answerTo(memory, turn.key, request, turn.now_ms);
+        if (answer && !lacksExchanges(memory, request, answer)) {
+          if (memory.copy) deps.copies?.onAnswered(turn.key, epoch, memory.copy);
+          return answer;
+        }
         const check = { request, reply: turn.deferReply<RobotsAnswer>() };
         const joined = join(turn.state.pending, RULES, check);
         if (!joined) {

@@ -1,10 +1,17 @@
 /**
  * Admission of one request to an origin, the first or a redirect hop: this node can read and store what comes, robots.txt
- * allows it, the Domain actor grants a slot, and this node still owns the key. Every granted slot is released once, whatever
+ * allows it (by the fresh copy of this process, or the Robots actor is asked), the Domain actor grants a slot, and this node still owns the key. Every granted slot is released once, whatever
  * comes of the request.
  */
 import { Fault } from "../../../cluster/ports/fault.ts";
-import { Domain, REPORT_EVERY_MS, Robots, SLOT_ANSWER_GRACE_MS, voidAt } from "../../../schemas/domain.ts";
+import {
+  Domain,
+  REPORT_EVERY_MS,
+  Robots,
+  type RobotsAnswer,
+  SLOT_ANSWER_GRACE_MS,
+  voidAt,
+} from "../../../schemas/domain.ts";
 import { inScope, OUT_OF_SCOPE } from "../../lib/web/site-scope.ts";
 import type { Admission, AdmitOptions, HopRefusal, TransportRequest } from "../../lib/web/transport.ts";
 import { originOf, siteOf } from "../../lib/web/url.ts";
@@ -16,7 +23,7 @@ export interface AdmissionRun extends Pick<
   RunState,
   "ask" | "work" | "signal" | "caller" | "site" | "endsAt" | "began_ms" | "hops" | "isLost" | "delegated_url"
 > {
-  readonly request: Pick<RunState["request"], "fetch_id" | "lane" | "archive">;
+  readonly request: Pick<RunState["request"], "fetch_id" | "lane" | "archive" | "is_traced">;
   /** Where the exchanges with robots.txt go, by origin. Default: they are not kept. */
   readonly robots_exchanges?: RunState["robots_exchanges"];
   /** The longest that it waits for a slot. Default: by its lane. */
@@ -38,7 +45,7 @@ const LEADS_OUT = "The page leads to an address that does not belong to the craw
 
 type AdmissionDeps = Pick<
   PipelineDeps,
-  "clock" | "log" | "metrics" | "joined" | "onRequestSent" | "reservedHosts" | "backlog"
+  "clock" | "log" | "metrics" | "joined" | "onRequestSent" | "reservedHosts" | "backlog" | "robotsByCopy"
 >;
 
 /** Asks for one request. Throws Fault lease_lost when another node may own the key. */
@@ -50,7 +57,9 @@ export async function admit(
 ): Promise<Admission> {
   const networks = is_public_only ? [] : run.networks;
   if (is_robots_only) {
-    return (await refusedByRobots(run, nextHop(deps, run, url, networks), maxWait(deps, run))) ?? ALLOWED;
+    return (
+      (await refusedByRobots(deps, run, nextHop(deps, run, url, networks), maxWait(deps, run))) ?? ALLOWED
+    );
   }
   if (deps.reservedHosts?.isReserved(url)) {
     run.delegated_url = url;
@@ -139,12 +148,32 @@ function nextHop(
   };
 }
 
+/**
+ * The answer by the fresh copy of this process. Null: the Robots actor is asked, which may be on another node where it is of another site;
+ * for a trace, which has the messages of a fetch, it is asked always.
+ */
+function robotsHere(
+  { robotsByCopy, clock }: AdmissionDeps,
+  { request: { archive, is_traced }, work, site }: AdmissionRun,
+  hop: AskedHop,
+): RobotsAnswer | null {
+  if (archive || is_traced || hop.site !== site || !work.ownsKey()) return null;
+  const request = { url: new URL(hop.url), networks: hop.reach?.networks };
+  return robotsByCopy?.(robotsKey(hop), work.epoch, request, clock.now()) ?? null;
+}
+
+const robotsKey = ({ site, origin }: AskedHop): string => `${site} ${origin}`;
+
 /** Null: robots.txt allows it. */
 async function refusedByRobots(
-  { ask, caller, request: { lane, archive }, robots_exchanges }: AdmissionRun,
-  { url, site, origin, reach, fetch_id }: AskedHop,
+  deps: AdmissionDeps,
+  run: AdmissionRun,
+  hop: AskedHop,
   wait_max_ms: number,
 ): Promise<Admission | null> {
+  const { ask, caller, robots_exchanges } = run;
+  const { lane, archive } = run.request;
+  const { url, origin, reach, fetch_id } = hop;
   const robots = {
     url,
     fetch_id: `${fetch_id}r`,
@@ -154,7 +183,7 @@ async function refusedByRobots(
     ...reach,
     ...(archive && { archive }),
   };
-  const rules = await ask(Robots, `${site} ${origin}`, "check", robots);
+  const rules = robotsHere(deps, run, hop) ?? (await ask(Robots, robotsKey(hop), "check", robots));
   switch (rules.kind) {
     case "allowed":
       if (rules.exchanges_json !== undefined) robots_exchanges?.set(origin, rules.exchanges_json);
@@ -178,7 +207,7 @@ async function admitBySlot(
   const { lane } = request;
   const hop = nextHop(deps, run, url, networks);
   const { site, origin, reach, fetch_id } = hop;
-  const refused = await refusedByRobots(run, hop, wait_max_ms);
+  const refused = await refusedByRobots(deps, run, hop, wait_max_ms);
   if (refused !== null) return refused;
   const asked_ms = deps.clock.mono();
   const run_id = runIdOf(run);

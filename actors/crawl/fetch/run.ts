@@ -12,7 +12,7 @@ import type { Documents, Versioned } from "../../../cluster/ports/documents.ts";
 import { Fault } from "../../../cluster/ports/fault.ts";
 import type { TaskResult } from "../../../cluster/ports/workers.ts";
 import { fromMicros } from "../../../schemas/accounts.ts";
-import type { RequestSent, SlotCaller } from "../../../schemas/domain.ts";
+import type { RequestSent, RobotsAnswer, RobotsRequest, SlotCaller } from "../../../schemas/domain.ts";
 import type { KeptExchange } from "../../../schemas/archives.ts";
 import type { Attempt, ContentKind, FetchAnswer, FetchRequest, PageRecord } from "../../../schemas/fetch.ts";
 import { type Tier, isPremium, TIERS } from "../../../schemas/tier-table.ts";
@@ -71,6 +71,16 @@ export interface PipelineDeps {
   readonly onRequestSent?: (sent: RequestSent) => void;
   /** The cost of attempts on premium routes, and the accounts that pay. Default: attempts are free. */
   readonly costs?: PremiumCosts;
+  /**
+   * The answer by a fresh copy that the Robots actor with this key has in this process, under this epoch; null: there is none. Default: the
+   * actor is asked before each request.
+   */
+  readonly robotsByCopy?: (
+    key: string,
+    epoch: number,
+    request: { readonly url: URL; readonly networks: RobotsRequest["networks"] },
+    now_ms: number,
+  ) => RobotsAnswer | null;
   /** Hosts that another system reads, with limits of its own. Default: none. */
   readonly reservedHosts?: ReservedHosts;
   /** The sessions of projects. Default: there are none. */

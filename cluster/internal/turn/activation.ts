@@ -83,9 +83,10 @@ function activate(activation: Activation, value: unknown, version: number): void
   const { kind, key } = activation;
   const { actor } = kind;
   try {
-    const now_ms = kind.shard.node.clock.now();
+    const { node, context } = kind.shard;
+    const now_ms = node.clock.now();
     activation.version = version;
-    activation.state = actor.activate(value as never, { key, now_ms });
+    activation.state = actor.activate(value as never, { key, now_ms, epoch: context.epoch });
     activation.snapshot = actor.persist?.(activation.state);
     if (actor.reminder && value !== null && !kind.reminders.has(key))
       scheduleReminder(kind, key, actor.reminder(value as never), now_ms);

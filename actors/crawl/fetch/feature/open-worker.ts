@@ -8,6 +8,7 @@ import { PREMIUM_TIERS, type Tier, TIERS } from "../../../../schemas/tier-table.
 import { domainActor } from "../../domain/actor.ts";
 import type { DomainRecorder } from "../../domain/figures.ts";
 import { LEASE_MS } from "../../domain/politeness.ts";
+import { robotsCopies } from "../../domain/robots-copies.ts";
 import { robotsActor } from "../../domain/robots.actor.ts";
 import type { Transport } from "../../../lib/web/transport.ts";
 import type { PageIndex, SearchPages } from "../../../sources/search/feature/tokens.ts";
@@ -64,6 +65,7 @@ export function fetchActors(
   const { onRequestSent, user_agent } = node;
   const [canonical] = config.profiles.hosts;
   const routes = routesTo(node, onUnavailable);
+  const copies = robotsCopies();
   const paidRoutes = () => PREMIUM_TIERS.flatMap((tier) => routes[tier] ?? []);
   return [
     domainActor(
@@ -77,6 +79,7 @@ export function fetchActors(
       crawler_name: config.crawler.name,
       user_agent,
       joined,
+      copies,
       // The profile site is never asked from this service's own addresses.
       exchangeFor: (site) => (site === canonical ? exchangeByRoutes(paidRoutes()) : null),
       ...(onRequestSent && { onRequestSent }),
@@ -103,6 +106,7 @@ export function fetchActors(
         onPageStored: index.onPageStored,
         onGone: index.onGone,
         reservedHosts,
+        robotsByCopy: copies.answerFor,
         sessions: sessions({ documents, secrets: node.secrets, now: () => clock.now() }),
       }),
       deriveFormats: formatsDeriver({ clock, documents, blobs, extract }),

@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { admit, DELEGATED } from "../../../../actors/crawl/fetch/admission.ts";
 import type { PageBacklog } from "../../../../actors/crawl/fetch/page-backlog.ts";
 import { newRun, limitsOf } from "../../../../actors/crawl/fetch/run.ts";
+import { type RobotsCopies, robotsCopies } from "../../../../actors/crawl/domain/robots-copies.ts";
 import type { Admission } from "../../../../actors/lib/web/transport.ts";
 import type { ActorClient } from "../../../../cluster/actor.ts";
 import { silentTelemetry } from "../../../../cluster/adapters/telemetry/telemetry.silent.ts";
@@ -22,7 +23,14 @@ interface Answers {
 }
 
 /** A run whose actors give these answers; it records the messages it sends them. */
-function oneRun({ check = ALLOWED, acquire = GRANTED }: Answers = {}, backlog?: PageBacklog) {
+function oneRun(
+  { check = ALLOWED, acquire = GRANTED }: Answers = {},
+  backlog?: PageBacklog,
+  {
+    copies,
+    ...asked
+  }: { readonly copies?: RobotsCopies; readonly archive?: true; readonly is_traced?: true } = {},
+) {
   const clock = virtualClock(0);
   const sent: { readonly key: string; readonly operation: string; readonly message: unknown }[] = [];
   const ask = (async (_: unknown, key: string, operation: string, message: unknown) => {
@@ -38,12 +46,13 @@ function oneRun({ check = ALLOWED, acquire = GRANTED }: Answers = {}, backlog?: 
     log: silentTelemetry().log,
     metrics: silentTelemetry().metrics,
     ...(backlog && { backlog }),
+    ...(copies && { robotsByCopy: copies.answerFor }),
     reservedHosts: {
       isReserved: (url: string) => url.includes("reserved"),
       fetch: () => Promise.reject(new Error("no request is sent in this test")),
     },
   };
-  const request = { ...DEFAULT_REQUEST, fetch_id: "f", url: URL_ASKED, deadline_ms: 150_000 };
+  const request = { ...DEFAULT_REQUEST, fetch_id: "f", url: URL_ASKED, deadline_ms: 150_000, ...asked };
   const started = {
     request,
     limits: limitsOf(request),
@@ -150,6 +159,67 @@ describe("a request", () => {
     const { ask, run, operations } = oneRun();
     expect(await ask("http://reserved.example/")).toMatchObject({ refusal: { error: DELEGATED } });
     expect([run.delegated_url, operations()]).toEqual(["http://reserved.example/", []]);
+  });
+});
+
+describe("a request to an origin of which this process has a fresh copy of robots.txt", () => {
+  const COPIED = "example.org http://www.example.org";
+  /** Which forbids /private, under the epoch of the run. */
+  function copiesOf(epoch = 3): RobotsCopies {
+    const copies = robotsCopies();
+    const rules = {
+      group: "*",
+      rules: [{ allow: false, pattern: "/private", line: 2 }],
+      crawl_delay_ms: null,
+    };
+    const copy = { crawler_name: "trawl", read_at_ms: 0, status: 200, rules };
+    for (const key of [COPIED, "other.example http://other.example"]) copies.onAnswered(key, epoch, copy);
+    return copies;
+  }
+
+  test("asks for a slot only", async () => {
+    const { ask, operations } = oneRun({}, undefined, { copies: copiesOf() });
+    expect(await ask()).toMatchObject({ kind: "admitted" });
+    expect(operations()).toEqual(["acquire"]);
+  });
+
+  test("that the copy forbids asks for nothing", async () => {
+    const { ask, operations } = oneRun({}, undefined, { copies: copiesOf() });
+    expect(await ask("http://www.example.org/private")).toMatchObject({
+      refusal: { error: "robots_disallowed", step: "robots", reason: "rules" },
+    });
+    expect(operations()).toEqual([]);
+  });
+
+  test.each<[string, Parameters<typeof oneRun>[2], string]>([
+    [
+      "of another site, whose copy may be newer on its own node",
+      { copies: copiesOf() },
+      "http://other.example/",
+    ],
+    ["of another origin", { copies: copiesOf() }, "http://www.example.org:8080/"],
+    [
+      "for an archive, which has the exchanges of robots.txt",
+      { copies: copiesOf(), archive: true },
+      URL_ASKED,
+    ],
+    ["for a trace, which has the messages", { copies: copiesOf(), is_traced: true }, URL_ASKED],
+    ["when the site was another node's since then", { copies: copiesOf(2) }, URL_ASKED],
+  ])("asks the Robots actor %s", async (_, more, url) => {
+    const { ask, operations } = oneRun({}, undefined, more);
+    expect(await ask(url)).toMatchObject({ kind: "admitted" });
+    expect(operations()).toEqual(["check", "acquire"]);
+  });
+
+  test("asks the Robots actor when the copy is a day old, and when the site may be another node's", async () => {
+    const { ask, operations, clock } = oneRun({}, undefined, { copies: copiesOf() });
+    await clock.advance(86_400_000);
+    await ask();
+    expect(operations().slice(0, 1)).toEqual(["check"]);
+    const other = oneRun({}, undefined, { copies: copiesOf() });
+    other.lose();
+    await expect(other.ask()).rejects.toMatchObject({ code: "lease_lost" });
+    expect(other.operations().slice(0, 1)).toEqual(["check"]);
   });
 });
 
