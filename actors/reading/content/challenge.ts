@@ -77,7 +77,9 @@ function readParts(served: Served): Page {
 function isCaptcha(page: Page): boolean {
   return (
     page.bytes < SMALL_BYTES &&
-    Math.max(page.text.length, page.text_chars) < CAPTCHA_CHARS &&
+    page.text_chars < CAPTCHA_CHARS &&
+    // Only now, because its parts are read for it.
+    page.text.length < CAPTCHA_CHARS &&
     WIDGET.test(page.structure) &&
     !OTHER_CONTROLS.test(page.structure)
   );
