@@ -21,7 +21,6 @@ import {
   type FetchRequest,
   type PageRecord,
 } from "../../../schemas/fetch.ts";
-import type { TraceStep } from "../../../cluster/contracts/trace.ts";
 import {
   callersOf,
   type Coalescer,
@@ -221,12 +220,12 @@ function startRun(turn: FetchTurn, { run, request: shared }: Run<Shared>, deps: 
     }
     const stale = fresh.kind === "stale" ? fresh.page : null;
     const fetched = { request, limits, attempts, digest, stored, stale, cancelled: abort.signal };
-    const trace: TraceStep[] = [];
-    const asking = request.is_traced ? traced(ask, deps.now, trace) : ask;
+    const recorded = request.is_traced ? traced(ask, deps.now) : null;
+    const asking = recorded?.ask ?? ask;
     const answer = await deps.runFetch(asking, work, fetched);
     const reread = (await deps.reread(answer, request, reader)) ?? answer;
     const read = await readByModel(reread, request, { ...payer, ask: asking });
-    return { run, answer: request.is_traced ? { ...read, trace } : read };
+    return { run, answer: recorded ? { ...read, trace: recorded.steps() } : read };
   });
 }
 

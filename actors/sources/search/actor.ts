@@ -14,7 +14,6 @@ import {
 } from "../../../cluster/actor.ts";
 import { Search, type SearchAnswer, type SearchRequest } from "../../../schemas/search.ts";
 import { traced } from "../../../cluster/traced.ts";
-import type { TraceStep } from "../../../cluster/contracts/trace.ts";
 import {
   type Coalescer,
   type CoalescerRules,
@@ -100,8 +99,8 @@ function startSearch(
   const digest = turn.key;
   turn.pipeToSelf("completed", async (ask, work) => {
     if (!request.is_traced) return { search: run, ...(await runSearch(ask, work, request, digest)) };
-    const trace: TraceStep[] = [];
-    const outcome = await runSearch(traced(ask, now, trace), work, request, digest);
-    return { search: run, ...outcome, answer: { ...outcome.answer, trace } };
+    const recorded = traced(ask, now);
+    const outcome = await runSearch(recorded.ask, work, request, digest);
+    return { search: run, ...outcome, answer: { ...outcome.answer, trace: recorded.steps() } };
   });
 }
