@@ -349,7 +349,7 @@ export function assertOwned({ isLost, work, site }: RunState): void {
 /** The fields of an answer that a run fills in the same way whatever it came to. */
 export const answerOf = (run: RunState, record: PageRecord): FetchAnswer => ({
   record,
-  attempts: run.attempts,
+  attempts: [...run.attempts],
   cached: false,
   revalidated: false,
   cost_usd: run.spent_micros === 0 ? "0" : fromMicros(run.spent_micros),
