@@ -15,6 +15,8 @@ const MORE_CHARS = 64;
 export interface RobotsCopies {
   /** The actor with this key, activated under this epoch, has answered by its copy, which is stored. */
   readonly onAnswered: (key: string, epoch: number, copy: RobotsCopy) => void;
+  /** The actor with this key has read the file again: the copy before says nothing any more, and the next one may not be stored yet. */
+  readonly onRead: (key: string) => void;
   /** Null: the actor must be asked. `epoch`: that of the fetch, whose node owns the key. */
   readonly answerFor: (
     key: string,
@@ -35,6 +37,7 @@ export function robotsCopies(): RobotsCopies {
       const known = kept.get(key);
       if (known?.copy !== copy || known.epoch !== epoch) kept.set(key, { epoch, copy });
     },
+    onRead: (key) => void kept.delete(key),
     answerFor(key, epoch, { url, networks }, now_ms) {
       const known = kept.get(key);
       // Another node may have read the file since then.

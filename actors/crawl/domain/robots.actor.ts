@@ -71,7 +71,7 @@ export interface RobotsDeps {
   /** Hosts that the operator counts as one site. */
   readonly joined?: JoinedSites;
   /** Where fetches of this process find the copies that checks are answered by. Default: they ask. */
-  readonly copies?: Pick<RobotsCopies, "onAnswered">;
+  readonly copies?: Pick<RobotsCopies, "onAnswered" | "onRead">;
   /** Called when a request is sent. Must not wait or throw. */
   readonly onRequestSent?: (sent: RequestSent) => void;
 }
@@ -198,6 +198,7 @@ export function robotsActor(deps: RobotsDeps) {
         const previous_delay_ms = state.memory.copy?.rules.crawl_delay_ms ?? null;
         const is_private = result.kind === "read" && result.is_private === true;
         state.memory = afterRead(state.memory, result, rules, crawler_name, now_ms, { networks, is_private });
+        deps.copies?.onRead(key);
         if (log) state.memory = withExchanges(state.memory, jsonOf(log));
         const { site, origin } = partsOf(key);
         const crawl_delay_ms = state.memory.copy?.rules.crawl_delay_ms ?? null;

@@ -87,7 +87,13 @@ describe("the Robots actor", () => {
     const { ask, stop } = embedded(
       [
         domainActor({ min_delay_ms: 0, max_concurrency: 2, lease_ms: 60_000 }),
-        robotsActor({ egress, clock, crawler_name: "trawl", user_agent: "trawl", copies: { onAnswered } }),
+        robotsActor({
+          egress,
+          clock,
+          crawler_name: "trawl",
+          user_agent: "trawl",
+          copies: { ...copies, onAnswered },
+        }),
       ],
       { clock, random: seededRandom(1), documents: memoryDocuments() },
       EPOCH,
@@ -130,6 +136,20 @@ describe("the Robots actor", () => {
     await checked("/");
     expect(here("/private")).toMatchObject({ kind: "disallowed" });
     expect(egress.hits).toHaveLength(2);
+    await stop();
+  });
+
+  test("takes its copy back when the file is read again for an archive", async () => {
+    const web: Record<string, FakeWeb[string]> = { [FILE]: { status: 404 } };
+    const { checked, here, stop } = world(web);
+    await checked("/");
+    await checked("/");
+    expect(here("/private")).toMatchObject({ kind: "allowed" });
+    web[FILE] = { status: 200, body: "User-agent: *\nDisallow: /private" };
+    await checked("/", { archive: true });
+    expect(here("/private")).toBeNull();
+    await checked("/");
+    expect(here("/private")).toMatchObject({ kind: "disallowed" });
     await stop();
   });
 
