@@ -309,22 +309,36 @@ describe.skipIf(blobs === null)("bodies in S3 that share objects", () => {
       expect((await whole(await from.get(sha256))).equals(contents[n]!)).toBe(true);
   };
 
-  bodiesSuite(
-    async () => inCompany(store),
-    async (sha256, change) => {
-      const known = await places.find(sha256);
-      const { offset = 0, length = Infinity } = known?.place ?? {};
-      const at = keyOf(known ? `shared-${known.place.object}` : sha256);
-      const { Body, Metadata } = await direct.send(new GetObjectCommand(at));
-      const stored = Buffer.from(await Body!.transformToByteArray());
-      const changed = change(stored.subarray(offset, offset + length));
-      const whole_object = known
-        ? Buffer.concat([stored.subarray(0, offset), changed, stored.subarray(offset + length)])
-        : changed;
-      await direct.send(new PutObjectCommand({ ...at, Body: whole_object, Metadata: Metadata! }));
-    },
-    CONTENTS.filter(([, content]) => content.length < 100_000),
-  );
+  const damage: Damage = async (sha256, change) => {
+    const known = await places.find(sha256);
+    const { offset = 0, length = Infinity } = known?.place ?? {};
+    const at = keyOf(known ? `shared-${known.place.object}` : sha256);
+    const { Body, Metadata } = await direct.send(new GetObjectCommand(at));
+    const stored = Buffer.from(await Body!.transformToByteArray());
+    const changed = change(stored.subarray(offset, offset + length));
+    const whole_object = known
+      ? Buffer.concat([stored.subarray(0, offset), changed, stored.subarray(offset + length)])
+      : changed;
+    await direct.send(new PutObjectCommand({ ...at, Body: whole_object, Metadata: Metadata! }));
+  };
+
+  // What was shared is read, stored again and removed also while bodies are stored as objects of their own.
+  const single = given === null ? store : open({ isOn: () => false });
+  afterAll(() => single.close());
+  describe.each([
+    ["and still do", inCompany(store)],
+    ["and no longer do", { ...single, put: inCompany(store).put }],
+    ["and never did", single],
+  ])("%s", (_, opened) => {
+    if (given === null) return;
+    // "keeps a mark" begins without one.
+    afterAll(() => direct.send(new DeleteObjectCommand(keyOf("store.json"))));
+    bodiesSuite(
+      async () => opened,
+      damage,
+      CONTENTS.filter(([, content]) => content.length < 100_000),
+    );
+  });
 
   test("are an object of their own when they are alone, and share one when they are stored at once", async () => {
     const before = { ...uploads };
@@ -441,6 +455,89 @@ describe.skipIf(blobs === null)("bodies in S3 that share objects", () => {
     const part = await whole(await store.get(digests[0]!, { first: 100, last: 199 }));
     expect(part).toHaveLength(100);
     await Promise.all([off, earlier].map((each) => each.close()));
+  });
+
+  describe("are read with few requests", () => {
+    const text = Buffer.from("<p>again</p>".repeat(2_000));
+    const part = { first: 100, last: 199 };
+    /** A store between which and the server requests are counted. Each asks for its places anew. */
+    const counted = async (isOn: boolean) => {
+      const between = await betweenS3(given!.endpoint!, Infinity);
+      const requests: string[] = [];
+      between.onRequest = (piece) => {
+        const [, method, name] = /^([A-Z]+) \S*\/([\w-]+)(?:\?\S*)? HTTP/.exec(piece) ?? [];
+        if (method !== undefined) requests.push(`${method} ${name}`);
+        return null;
+      };
+      const through = s3Blobs({
+        ...given!,
+        endpoint: between.address,
+        sharing: { ...sharing, isOn: () => isOn },
+      });
+      return {
+        through,
+        /** The requests of this call. */
+        async of<T>(call: () => Promise<T>): Promise<readonly string[]> {
+          requests.length = 0;
+          await call();
+          return [...requests];
+        },
+        close: () => through.close().then(between.close),
+      };
+    };
+    const readPart = async (from: Blobs, sha256: string, content: Buffer) =>
+      expect((await whole(await from.get(sha256, part))).equals(content.subarray(100, 200))).toBe(true);
+
+    test("one while bodies are objects of their own", async () => {
+      const { through, of, close } = await counted(false);
+      for (const content of [text, randomBytes(900), randomBytes(200_000)]) {
+        const { sha256 } = await through.put(content);
+        expect(await of(() => through.head(sha256))).toEqual([`HEAD ${sha256}`]);
+        expect(await of(() => expectWhole(through, [sha256], [content]))).toEqual([`GET ${sha256}`]);
+        // The part of a compressed object is known to be none when it arrives.
+        const times = content === text ? 2 : 1;
+        const gets = Array.from({ length: times }, () => `GET ${sha256}`);
+        expect(await of(() => readPart(through, sha256, content))).toEqual(gets);
+      }
+      await close();
+    });
+
+    test("one while bodies share objects", async () => {
+      const { digests, contents, object } = await together(2);
+      const { through, of, close } = await counted(true);
+      expect(await of(() => expectWhole(through, [digests[0]!], contents))).toEqual([`GET shared-${object}`]);
+      expect(await of(() => readPart(through, digests[1]!, contents[1]!))).toEqual([`GET shared-${object}`]);
+      expect(await of(() => through.head(digests[1]!))).toEqual([]);
+      await close();
+    });
+
+    test("one more where a body shares an object from before, and only the first time", async () => {
+      const { digests, contents, object } = await together(2);
+      const { through, of, close } = await counted(false);
+      for (const [n, sha256] of digests.entries()) {
+        const reading = () => expectWhole(through, [sha256], [contents[n]!]);
+        expect(await of(reading)).toEqual([`GET ${sha256}`, `GET shared-${object}`]);
+        expect(await of(reading)).toEqual([`GET shared-${object}`]);
+      }
+      await close();
+    });
+
+    test("one more where an object is wrong, which is never served, and only the first time", async () => {
+      const { digests, contents, object } = await together(2);
+      const [sha256, content] = [digests[0]!, contents[0]!];
+      for (const wrong of [randomBytes(content.length), content.subarray(0, 150), Buffer.alloc(0)]) {
+        // A store that has read the place asks for it first.
+        const { through, of, close } = await counted(false);
+        await through.put(content);
+        const at = keyOf(sha256);
+        const { Metadata } = await direct.send(new HeadObjectCommand(at));
+        await direct.send(new PutObjectCommand({ ...at, Body: wrong, Metadata: Metadata! }));
+        const reading = () => expectWhole(through, [sha256], [content]);
+        expect(await of(reading)).toEqual([`GET ${sha256}`, `GET shared-${object}`]);
+        expect(await of(reading)).toEqual([`GET shared-${object}`]);
+        await close();
+      }
+    });
   });
 });
 

@@ -11,10 +11,12 @@
  * `<prefix>/aside-<digest>` and deletes it; the copy is read where the object is missing. A later call deletes the
  * copy, which no upload writes, when it is old enough itself and nothing was stored under the digest since.
  *
- * Small bodies that are stored at the same time may share an object (shared-objects.s3.ts).
+ * Small bodies that are stored at the same time may share an object (shared-objects.s3.ts). A read asks for the body's place in such an
+ * object first while bodies are stored that way, and for an object of its own first while they are not: then it is one request.
  *
- * An object that is wrong is never served whole: a read of all of it proves the digest. Storing the body again replaces
- * it, also where an upload is otherwise left out because the object is there.
+ * An object that is wrong is never served whole: a read of all of it proves the digest, of a small one before its first byte, so
+ * that another object can be read instead. Storing the body again replaces it, also where an upload is otherwise left out
+ * because the object is there.
  *
  * The account needs s3:ListBucket beside reading, writing and deleting: without it S3 answers 403 instead of 404 for a
  * missing object.
@@ -25,6 +27,7 @@ import {
   type Blobs,
   type ByteRange,
   type ListedBlob,
+  sha256Of,
   type StoredBlob,
   type StoreMark,
   TOUCH_AFTER_MS,
@@ -34,14 +37,22 @@ import {
   type Answer,
   type Bucket,
   type BucketOptions,
+  isOutOfRange,
   readWithTimeout,
   s3Bucket,
   storedMs,
 } from "./bucket.s3.ts";
-import { SAMPLE_BYTES, slices, contentSource, decompressWhole, decompressRange } from "./compression.ts";
-import { isSharable, SHARED, sharedObjects, type Sharing, type UploadKind } from "./shared-objects.s3.ts";
+import { slices, contentSource, decompressWhole, decompressRange } from "./compression.ts";
+import {
+  isSharable,
+  MAX_SHARED_BYTES,
+  SHARED,
+  sharedObjects,
+  type Sharing,
+  type UploadKind,
+} from "./shared-objects.s3.ts";
 import { packedOf, type Upload, upload, uploadOf, withSpooled } from "./uploads.s3.ts";
-import { isContentProblem, verified } from "./verify.ts";
+import { isContentProblem, verified, WrongContent } from "./verify.ts";
 
 /**
  * A response body that the caller does not start to read within this time is destroyed, so that its connection is not
@@ -77,32 +88,74 @@ const MARK = "store.json";
 const OURS = /^(?:[0-9a-f]{16}-)?[0-9a-f]{64}$/;
 const HEX_DIGITS = "0123456789abcdef".split("");
 
-/** `packed_bytes`: the size of what is to be decompressed; null: the bytes are plain. */
-async function* slice(
-  stored: Buffer,
-  packed_bytes: number | null,
-  { first, last }: ByteRange,
-): AsyncGenerator<Buffer> {
-  const whole = packed_bytes === null ? stored : await decompressWhole(stored, packed_bytes);
-  yield* slices(whole.subarray(first, last + 1));
+/**
+ * Where a body may be. Both methods resolve with null where it is not; `get` throws a content problem (verify.ts) when it sees
+ * before the first byte that what is stored is wrong.
+ */
+interface Source {
+  readonly head: (sha256: string) => Promise<{ readonly bytes: number } | null>;
+  readonly get: (sha256: string, range?: ByteRange) => Promise<AsyncGenerator<Buffer> | null>;
 }
 
-/** The bytes of a response that holds the whole object; `range_wanted` selects a part of them. */
-async function openBody(
+/** Objects of one body each. `mark`: before the digest. */
+const ownObjects = (bucket: Bucket, mark: string): Source => ({
+  async head(sha256) {
+    const head = await bucket.head(mark + sha256);
+    return head && { bytes: metadataOf(head).bytes };
+  },
+  async get(sha256, range) {
+    const part = range && (await getPart(bucket, mark + sha256, range));
+    if (part === null) return null;
+    if (part !== undefined && part !== "unfit") return streamed(part);
+    const answer = await bucket.get(mark + sha256);
+    return answer && openWhole(bucket, sha256, answer, range);
+  },
+});
+
+/** The part of a plain object, in one request. `unfit`: the object is compressed, or it ends before. */
+async function getPart(
+  bucket: Bucket,
+  name: string,
+  { first, last }: ByteRange,
+): Promise<Answer | "unfit" | null> {
+  try {
+    const answer = await bucket.get(name, `bytes=${first}-${last}`);
+    if (answer === null || !metadataOf(answer).packed) return answer;
+    (answer.Body as Readable).on("error", () => {}).destroy();
+    return "unfit";
+  } catch (problem) {
+    if (isOutOfRange(problem)) return "unfit";
+    throw problem;
+  }
+}
+
+/** From the response with a whole object. */
+async function openWhole(
   { reach }: Bucket,
   sha256: string,
   answer: Answer,
-  range_wanted?: ByteRange,
+  range?: ByteRange,
 ): Promise<AsyncGenerator<Buffer>> {
   const { packed, bytes } = metadataOf(answer);
-  const stream = answer.Body as Readable;
-  const range = range_wanted ?? { first: 0, last: bytes - 1 };
-  if ((answer.ContentLength ?? Infinity) <= SAMPLE_BYTES && bytes <= MAX_IN_MEMORY_BYTES) {
+  const wanted = range ?? { first: 0, last: bytes - 1 };
+  if ((answer.ContentLength ?? Infinity) <= MAX_SHARED_BYTES && bytes <= MAX_IN_MEMORY_BYTES) {
     const stored = await reach(`read body "${sha256}"`, async () =>
-      Buffer.concat(await Array.fromAsync(readWithTimeout(stream))),
+      Buffer.concat(await Array.fromAsync(readWithTimeout(answer.Body as Readable))),
     );
-    return slice(stored, packed ? bytes : null, range);
+    const content = packed ? await decompressWhole(stored, bytes) : stored;
+    if (sha256Of(content) !== sha256) throw new WrongContent("The content has another digest");
+    return slices(content.subarray(wanted.first, wanted.last + 1));
   }
+  const pieces = streamed(answer, packed ? wanted : undefined);
+  if (range === undefined) return verified(sha256, pieces);
+  if (packed) return pieces;
+  (answer.Body as Readable).destroy();
+  throw new WrongContent(`The object ends after ${answer.ContentLength} bytes`);
+}
+
+/** `packed_range`: the part of a compressed object. */
+function streamed(answer: Answer, packed_range?: ByteRange): AsyncGenerator<Buffer> {
+  const stream = answer.Body as Readable;
   // The reader gets stream errors from the iterator. An error before it reads must not be unhandled.
   stream.on("error", () => {});
   const unread = setTimeout(() => stream.destroy(), UNREAD_MS);
@@ -110,18 +163,11 @@ async function openBody(
   async function* started(): AsyncGenerator<Buffer> {
     clearTimeout(unread);
     const pieces = readWithTimeout(stream);
-    yield* packed ? decompressRange(Readable.from(pieces, { objectMode: false }), range) : pieces;
+    yield* packed_range === undefined
+      ? pieces
+      : decompressRange(Readable.from(pieces, { objectMode: false }), packed_range);
   }
   return started();
-}
-
-/** The object of a body, or what was set aside of it. */
-async function headBody(bucket: Bucket, sha256: string) {
-  for (const name of [sha256, ASIDE + sha256]) {
-    const head = await bucket.head(name);
-    if (head) return { name, head };
-  }
-  return null;
 }
 
 /** Content that was found to be wrong, for its reader. */
@@ -173,20 +219,13 @@ export function s3Blobs({ spool, sharing, onUpload = () => {}, ...options }: S3O
     }
   }
 
-  /** Null: there is no object of its own. */
-  async function readAlone(sha256: string, range?: ByteRange): Promise<AsyncGenerator<Buffer> | null> {
-    if (range === undefined) {
-      const answer = (await bucket.get(sha256)) ?? (await bucket.get(ASIDE + sha256));
-      return answer && read(sha256, verified(sha256, await openBody(bucket, sha256, answer)));
-    }
-    const existing = await headBody(bucket, sha256);
-    if (!existing) return null;
-    const is_partial = !metadataOf(existing.head).packed;
-    const answer = await bucket.get(
-      existing.name,
-      is_partial ? `bytes=${range.first}-${range.last}` : undefined,
-    );
-    return answer && read(sha256, await openBody(bucket, sha256, answer, is_partial ? undefined : range));
+  const own = ownObjects(bucket, "");
+  const removing = ownObjects(bucket, ASIDE);
+  /** In the order in which they are asked. After an object that was found to be wrong the place is asked for first. */
+  function sourcesOf(sha256: string): readonly Source[] {
+    if (!shared) return [own, removing];
+    const isOwnFirst = !shared.isLikely(sha256) && !damaged.has(sha256);
+    return isOwnFirst ? [own, shared, removing] : [shared, own, removing];
   }
 
   return {
@@ -203,24 +242,25 @@ export function s3Blobs({ spool, sharing, onUpload = () => {}, ...options }: S3O
       }
     },
     async head(sha256) {
-      const place = await shared?.find(sha256);
-      if (place) return { bytes: place.bytes };
-      const existing = await headBody(bucket, sha256);
-      return existing && { bytes: metadataOf(existing.head).bytes };
+      for (const source of sourcesOf(sha256)) {
+        const head = await source.head(sha256);
+        if (head) return head;
+      }
+      return null;
     },
     async get(sha256, range) {
       let problem: unknown = null;
-      const content = await shared?.read(sha256, range === undefined).catch((reason: unknown) => {
-        if (!isContentProblem(reason)) throw reason;
-        problem = reason;
-        return null;
-      });
-      if (content) {
-        const { first, last } = range ?? { first: 0, last: content.length };
-        return slices(content.subarray(first, last + 1));
+      for (const source of sourcesOf(sha256)) {
+        try {
+          const pieces = await source.get(sha256, range);
+          if (pieces) return read(sha256, pieces);
+        } catch (reason) {
+          if (!isContentProblem(reason)) throw reason;
+          if (source === own) damaged.set(sha256, true);
+          problem = reason;
+        }
       }
-      const alone = await readAlone(sha256, range);
-      return alone === null && problem !== null ? read(sha256, failing(problem)) : alone;
+      return problem === null ? null : read(sha256, failing(problem));
     },
     async remove(sha256, stored_before_ms = Infinity) {
       const isOld = (last_modified: Date | undefined): boolean => storedMs(last_modified) < stored_before_ms;

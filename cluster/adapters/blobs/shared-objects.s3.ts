@@ -4,7 +4,7 @@
  * (cluster/ports/body-places.ts), which is written after the upload and before a body counts as stored.
  *
  * A body that is alone when it is sent is an object of its own, as large ones are, and has no place. So it takes one request, and no
- * time more than the upload. Where a body has a place, that is read first, and an object of its own where the place is wrong.
+ * time more than the upload. Where a body has a place and an object of its own, either is read, and the other one where that is wrong.
  *
  * An object is deleted with the last place in it. `sweep` looks after what that does not reach: it writes the places of an object
  * in which none is, because a process ended between the upload and the places or an older index was restored; and it
@@ -14,10 +14,10 @@ import { randomBytes, randomInt } from "node:crypto";
 import type { Readable } from "node:stream";
 import { LRUCache } from "lru-cache";
 import type { BodyPlace, BodyPlaces, KnownPlace } from "../../ports/body-places.ts";
-import { sha256Of, type SweptObjects, TOUCH_AFTER_MS } from "../../ports/blobs.ts";
+import { type ByteRange, sha256Of, type SweptObjects, TOUCH_AFTER_MS } from "../../ports/blobs.ts";
 import type { Clock } from "../../ports/clock.ts";
 import { type Bucket, isOutOfRange, type ListedObject, readWithTimeout } from "./bucket.s3.ts";
-import { decompressWhole, MAX_SYNC_BYTES } from "./compression.ts";
+import { decompressWhole, MAX_SYNC_BYTES, slices } from "./compression.ts";
 import { type Gather, gathering } from "./gather.ts";
 import { type Packed, upload, uploadOf, uploadOfBuffer } from "./uploads.s3.ts";
 import { WrongContent } from "./verify.ts";
@@ -25,7 +25,7 @@ import { WrongContent } from "./verify.ts";
 /** Before the digits of an object that bodies share. No digest begins like this. */
 export const SHARED = "shared-";
 /** Larger bodies have an object of their own. */
-const MAX_SHARED_BYTES = 128 * 1024;
+export const MAX_SHARED_BYTES = 128 * 1024;
 /** Places that this process remembers. */
 const MAX_PLACES = 5_000;
 /** An object whose last place is removed earlier than this may still get places. The sweep finds it later. */
@@ -52,9 +52,12 @@ type Member = Pick<BodyPlace, "offset" | "length" | "bytes" | "packed"> & { read
 
 export interface SharedObjects {
   readonly put: (packed: Packed) => Promise<void>;
-  readonly find: (sha256: string) => Promise<BodyPlace | null>;
+  /** Whether the body is likelier to have a place than an object of its own. */
+  readonly isLikely: (sha256: string) => boolean;
+  /** Null: the body has no place. */
+  readonly head: (sha256: string) => Promise<{ readonly bytes: number } | null>;
   /** Null: the body has no place. Throws WrongContent, and what zstd throws, where the object is wrong. */
-  readonly read: (sha256: string, isWhole: boolean) => Promise<Buffer | null>;
+  readonly get: (sha256: string, range?: ByteRange) => Promise<AsyncGenerator<Buffer> | null>;
   /** `kept`: it was stored since, or another writer was first; `none`: the body has no place. */
   readonly remove: (sha256: string, stored_before_ms: number) => Promise<"removed" | "kept" | "none">;
   readonly list: (digits: string) => AsyncIterable<KnownPlace>;
@@ -82,8 +85,15 @@ export function sharedObjects(deps: SharedDeps): SharedObjects {
 
   return {
     put: (packed) => (state.isOn() ? gather(packed, packed.stored.length) : putAlone(state, packed)),
-    find: async (sha256) => (await findPlace(state, sha256))?.place ?? null,
-    read: (sha256, isWhole) => readBody(state, sha256, isWhole),
+    isLikely: (sha256) => state.isOn() || recent.has(sha256),
+    async head(sha256) {
+      const known = await findPlace(state, sha256);
+      return known && { bytes: known.place.bytes };
+    },
+    async get(sha256, range) {
+      const content = await readBody(state, sha256, range === undefined);
+      return content && slices(range ? content.subarray(range.first, range.last + 1) : content);
+    },
     async remove(sha256, stored_before_ms) {
       recent.delete(sha256);
       const known = await places.find(sha256);
