@@ -8,7 +8,7 @@ import type { Actor } from "./actor.ts";
 import type { ByteBudget } from "./byte-budget.ts";
 import { type ClockSkew, clockSkew } from "./clock-skew.ts";
 import type { Cluster, ClusterClient, ClusterDeps, Serves } from "./embedded.ts";
-import { BEAT_MS, generations } from "./generation.ts";
+import { BEAT_MS, generations, partitionsIn } from "./generation.ts";
 import { type LocalNode, node } from "./internal/turn/node.ts";
 import { localEntry } from "./internal/turn/node-state.ts";
 import {
@@ -27,7 +27,7 @@ import { NO_STATS } from "./internal/turn/passivation.ts";
 import { openPartition, type PartitionDeps } from "./internal/partition/partition.ts";
 import { watchPartitions } from "./internal/partition/partition-watch.ts";
 import { pendingAsks } from "./internal/transport/pending-asks.ts";
-import { partitionOf, PARTITIONS } from "./placement.ts";
+import { isPartitionCount, MIN_PARTITIONS, partitionOf } from "./placement.ts";
 import type { Bus } from "./ports/bus.ts";
 import { Fault } from "./ports/fault.ts";
 import type { Leases } from "./ports/leases.ts";
@@ -42,6 +42,8 @@ export interface DistributedDeps extends ClusterDeps {
   readonly leases: Leases;
   /** The memory for messages of the bus until they are acknowledged. Default: they take what they need. */
   readonly memory?: ByteBudget;
+  /** Into how many partitions a cluster is divided that has no record yet. Default 64, as before there was a choice. */
+  readonly newPartitions?: number;
   /** How calls to actors placed by role reach other nodes. Default: they stay in this process. */
   readonly roleNetwork?: Omit<RoleNetwork, "nodeName">;
 }
@@ -55,6 +57,8 @@ export interface Role {
 
 export interface DistributedClient extends ClusterClient {
   readonly partitions: () => readonly number[];
+  /** The number of partitions of the cluster. */
+  readonly partitionCount: number;
   /** The owned partitions with their epochs. */
   readonly ownedPartitions: () => readonly Pick<PartitionLease, "partition" | "epoch">[];
   /** The number of partitions that no node owns and none is about to claim: asks for their keys are refused. */
@@ -93,14 +97,19 @@ export async function joinDistributed(
   { name: nodeName, owns }: Role,
 ): Promise<DistributedClient & Serves<DistributedCluster>> {
   const { clock, bus, leases, documents, metrics = SILENT_METRICS, log = SILENT_LOG, tracing } = deps;
-  await assertClusterSettings(deps);
-  const { claimTerms, confirm, isForeign, watched } = generations(documents, clock, leases.ttl_ms);
+  const partitionCount = await agreeOnClusterSettings(deps);
+  const { claimTerms, confirm, isForeign, watched } = generations(documents, clock, {
+    ttl_ms: leases.ttl_ms,
+    partitions: partitionCount,
+  });
   await claimTerms(() => leases.survey());
   const { random, roleActors = [], roleNetwork } = deps;
   const network = roleNetwork ? { ...roleNetwork, nodeName } : null;
   const roles = await roleRouter(roleActors, { clock, random, log, tracing }, network);
   const inbox = await bus.inbox((token, body) => receiveAnswer(state, token, body));
-  const watch = watchPartitions({ clock, leases, metrics, log }, () => failDesertedAsks(state));
+  const watch = watchPartitions({ clock, leases, metrics, log, partitionCount }, () =>
+    failDesertedAsks(state),
+  );
   const state: ClusterState = {
     clock,
     bus,
@@ -108,6 +117,7 @@ export async function joinDistributed(
     log,
     tracing,
     nodeName,
+    partitionCount,
     inbox,
     pending: pendingAsks(clock, metrics),
     outstanding: new Map(),
@@ -181,10 +191,11 @@ export async function joinDistributed(
     ask: clientFor(state, null),
     roles,
     stats: () => ({ ...(serving?.node.stats() ?? NO_STATS), pending_asks: state.pending.size() }),
-    ownsKey: ({ shard_by }, key) => ownsPartition(partitionOf(shard_by, key)),
+    ownsKey: ({ shard_by }, key) => ownsPartition(partitionOf(shard_by, key, partitionCount)),
     stop,
     partitions: () => (serving?.owner?.partitions() ?? []).map(({ partition }) => partition),
     ownedPartitions: () => serving?.owner?.partitions() ?? [],
+    partitionCount,
     desertedPartitions: () => watch.deserted(),
     ownsPartition,
     clockSkew: skew,
@@ -204,6 +215,7 @@ export async function joinDistributed(
           nodeName,
           {
             clock,
+            partitionCount,
             leases: watched(leases),
             metrics,
             log,
@@ -228,13 +240,13 @@ function runActors(
   deps: DistributedDeps,
   actors: readonly Actor[],
 ): Pick<Serving, "node" | "tells"> {
-  const { clock, metrics, log, tracing, nodeName } = state;
+  const { clock, metrics, log, tracing, nodeName, partitionCount } = state;
   const tells = tellLines<OutgoingClusterTell>({ clock, metrics, log }, (outgoing) =>
     deliverTell(state, outgoing),
   );
   const localNode = node(
     actors,
-    { ...deps, metrics, log },
+    { ...deps, metrics, log, partitionCount },
     {
       reply: (reply_to, outcome) => reply(state, reply_to, outcome),
       tell: (contract, key, operation, message) => {
@@ -256,7 +268,7 @@ interface OutgoingClusterTell extends OutgoingTell {
 /** Gives the tell of a turn to its actor here, or to the bus. Throws, or rejects with, a Fault when it is refused. */
 function deliverTell(state: ClusterState, outgoing: OutgoingClusterTell): void | Promise<void> {
   const { name, contract, key, operation, message, dedup_id, traceparent } = outgoing;
-  const partition = partitionOf(contract.shard_by, key);
+  const partition = partitionOf(contract.shard_by, key, state.partitionCount);
   const local = openPartitionAt(state, partition);
   if (local) return local.shard.deliver(name, key, localEntry(operation, message, traceparent));
   const validators = validatorsOf(contract, operation);
@@ -274,12 +286,25 @@ function deliverTell(state: ClusterState, outgoing: OutgoingClusterTell): void |
   return state.bus.send(envelope).then(() => {});
 }
 
-/** Refuses to join a cluster whose nodes have other values of what all must share. */
-async function assertClusterSettings({ leases }: DistributedDeps): Promise<void> {
-  const settings = { partitions: PARTITIONS, lease_ttl_ms: leases.ttl_ms };
-  for (const [name, value] of Object.entries(settings)) {
-    const agreed = await leases.agreeOn(name, String(value));
-    if (agreed !== String(value))
-      throw new Error(`Cannot join this cluster: its "${name}" is ${agreed}, this node's is ${value}`);
-  }
+/** Refuses to join a cluster whose nodes have other values of what all must share. Answers the number of partitions. */
+async function agreeOnClusterSettings(deps: DistributedDeps): Promise<number> {
+  const { leases, documents, newPartitions = MIN_PARTITIONS } = deps;
+  const lease_ttl_ms = await leases.agreeOn("lease_ttl_ms", String(leases.ttl_ms));
+  if (lease_ttl_ms !== String(leases.ttl_ms))
+    throw new Error(
+      `Cannot join this cluster: its "lease_ttl_ms" is ${lease_ttl_ms}, this node's is ${leases.ttl_ms}`,
+    );
+  const recorded = await partitionsIn(documents);
+  // Nodes that start a cluster together agree here; a node of a version that knows only 64 refuses any other number.
+  const agreed = await leases.agreeOn("partitions", String(recorded ?? newPartitions));
+  if (recorded !== null && agreed !== String(recorded))
+    throw new Error(
+      `Cannot join this cluster: its documents are divided into ${recorded} partitions, its bus into ${agreed}. ` +
+        "Stop all nodes and run trawl cluster rebuild",
+    );
+  if (!isPartitionCount(Number(agreed)))
+    throw new Error(
+      `Cannot join this cluster: its "partitions" is ${agreed}, which this version does not know`,
+    );
+  return Number(agreed);
 }

@@ -11,7 +11,7 @@ import { type LocalNode, node } from "./internal/turn/node.ts";
 import { localEntry } from "./internal/turn/node-state.ts";
 import { NO_STATS, type NodeStats } from "./internal/turn/passivation.ts";
 import { ASK_TIMEOUT_MS, pendingAsks } from "./internal/transport/pending-asks.ts";
-import { PARTITIONS } from "./placement.ts";
+import { MIN_PARTITIONS } from "./placement.ts";
 import type { Clock } from "./ports/clock.ts";
 import type { Documents } from "./ports/documents.ts";
 import { Fault } from "./ports/fault.ts";
@@ -154,7 +154,7 @@ export function joinEmbedded(deps: ClusterDeps, epoch = 0): ClusterClient & Serv
     );
     const localNode = node(
       actors,
-      { ...deps, metrics, log },
+      { ...deps, metrics, log, partitionCount: MIN_PARTITIONS },
       {
         reply: pending.resolve,
         tell: ({ name }, key, operation, message) =>
@@ -168,7 +168,7 @@ export function joinEmbedded(deps: ClusterDeps, epoch = 0): ClusterClient & Serv
       ask: tracedAsks(tracing, clientFor(false)),
     });
     serving = { node: localNode, shard };
-    const recovered = shard.recover(Array.from({ length: PARTITIONS }, (_, partition) => partition));
+    const recovered = shard.recover(Array.from({ length: MIN_PARTITIONS }, (_, partition) => partition));
     // The caller may wait for it; a test that does not must not fail by it.
     recovered.catch(nothing);
     return { ...client, recovered };

@@ -11,9 +11,12 @@ import type { Documents } from "./ports/documents.ts";
 import { Fault } from "./ports/fault.ts";
 import type { ClaimTerms, Leases, LeaseSurvey } from "./ports/leases.ts";
 import { CLUSTER } from "./cluster-documents.ts";
+import { MIN_PARTITIONS } from "./placement.ts";
 
 /** The record that all nodes of a cluster share through the document store. */
 export interface ClusterRecord {
+  /** Into how many partitions the keys are divided; absent: 64. Only `trawl cluster rebuild` changes it, while no node runs. */
+  readonly partitions?: number;
   readonly generation: number;
   /** The lease store of this generation; absent: written by an earlier version, or `trawl cluster rebuild` removed the store. */
   readonly store_id?: string;
@@ -65,10 +68,15 @@ interface OwnStore {
   readonly wasRolledBack: boolean;
 }
 
-interface GenerationsState {
+/** Settings that this node has agreed on with the others. */
+interface Agreed {
+  readonly ttl_ms: number;
+  readonly partitions: number;
+}
+
+interface GenerationsState extends Agreed {
   readonly documents: Documents;
   readonly clock: Clock;
-  readonly ttl_ms: number;
   isForeign: boolean;
   /** The lease store that this node has worked with, and what it has seen of it. */
   own: OwnStore | null;
@@ -76,8 +84,8 @@ interface GenerationsState {
   seen: { readonly store_id: string; readonly beat: number; readonly since_ms: number } | null;
 }
 
-export function generations(documents: Documents, clock: Clock, ttl_ms: number): Generations {
-  const state: GenerationsState = { documents, clock, ttl_ms, isForeign: false, own: null, seen: null };
+export function generations(documents: Documents, clock: Clock, settings: Agreed): Generations {
+  const state: GenerationsState = { ...settings, documents, clock, isForeign: false, own: null, seen: null };
   return {
     async claimTerms(look) {
       for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
@@ -125,9 +133,10 @@ async function agree(
   state: GenerationsState,
   look: LookAtStore,
 ): Promise<{ readonly survey: LeaseSurvey; readonly terms: ClaimTerms | null } | null> {
-  const { documents, ttl_ms } = state;
+  const { documents, ttl_ms, partitions } = state;
   const stored = await RECORDS.read(documents, KEY);
   const record = stored?.value;
+  if (record) assertPartitions(record, partitions);
   const { own } = state;
   // After the record was read: what was seen before it cannot be larger than what the store has now.
   const survey = await look();
@@ -146,6 +155,7 @@ async function agree(
     return { survey, terms: age_ms >= claims_from_age_ms ? { store_id, generation, revision } : null };
   }
   const next: ClusterRecord = {
+    partitions,
     generation: (record?.generation ?? 0) + 1,
     store_id,
     revision,
@@ -165,6 +175,35 @@ function wasRolledBack(
   const isSame = own?.store_id === store_id && own.generation === record.generation;
   if (isSame && own.wasRolledBack) return true;
   return revision < Math.max(record.revision ?? 0, isSame ? own.revision : 0);
+}
+
+const partitionsOf = ({ partitions = MIN_PARTITIONS }: ClusterRecord): number => partitions;
+
+/** The number of partitions of the cluster that the documents belong to; null: of none yet. Throws Fault. */
+export async function partitionsIn(documents: Documents): Promise<number | null> {
+  const stored = await RECORDS.read(documents, KEY);
+  return stored && partitionsOf(stored.value);
+}
+
+/**
+ * Divides the keys into another number of partitions, while no node runs and before the bus is emptied. False: no node has run with these
+ * documents. Throws Fault.
+ */
+export async function changePartitions(documents: Documents, partitions: number): Promise<boolean> {
+  const stored = await RECORDS.update(
+    documents,
+    KEY,
+    async (record) => record && { value: { ...record, partitions } },
+  );
+  return stored !== null;
+}
+
+/** A node that started while the number was changed claims nothing: it would look for keys where no other node does. */
+function assertPartitions(record: ClusterRecord, own: number): void {
+  if (partitionsOf(record) !== own)
+    throw new Error(
+      `Cannot claim partitions: the cluster is divided into ${partitionsOf(record)}, and this node knows ${own}. Start it again`,
+    );
 }
 
 /** Whether nodes of the record's lease store run, which is not this node's. */

@@ -2,9 +2,16 @@
  * Where a key lives: its partition, and which node should own that. The functions are part of the stored format:
  * change them and every document's tag and every message in flight is in the wrong place.
  */
+import { MAX_PARTITIONS } from "./ports/bus.ts";
 
-/** The number of partitions, fixed for the life of a cluster; a node with another number may not join. */
-export const PARTITIONS = 64;
+/**
+ * The number of partitions is a power of two and a fact of the cluster record (generation.ts). A record of an earlier version has none, and
+ * means this one.
+ */
+export const MIN_PARTITIONS = 64;
+
+export const isPartitionCount = (count: number): boolean =>
+  count >= MIN_PARTITIONS && count <= MAX_PARTITIONS && Number.isInteger(Math.log2(count));
 
 const OFFSET_BASIS = 0x811c9dc5;
 const PRIME = 0x01000193;
@@ -34,8 +41,8 @@ export function siteOf(key: string): string {
 }
 
 /** Keys with the same `shard_by` and site are neighbours: a slot is granted and used on one node. */
-export const partitionOf = (shard_by: string, key: string): number =>
-  hash(`${shard_by}:${siteOf(key)}`) % PARTITIONS;
+export const partitionOf = (shard_by: string, key: string, partitionCount: number): number =>
+  hash(`${shard_by}:${siteOf(key)}`) % partitionCount;
 
 /** The node that should own a partition, by rendezvous hash: a hint on which all nodes agree. The lease alone decides. */
 export function ownerOf(partition: number, nodes: Iterable<string>): string | null {

@@ -13,7 +13,7 @@ import {
   type NodeState,
   type ShardState,
 } from "./internal/turn/node-state.ts";
-import { partitionOf } from "./placement.ts";
+import { MIN_PARTITIONS, partitionOf } from "./placement.ts";
 import { sealed } from "./internal/transport/wire.ts";
 import { Fault } from "./ports/fault.ts";
 
@@ -31,13 +31,14 @@ const REMINDER_REPEAT_MS = 1_000;
 const MAX_RECOVER = 500;
 const MAX_CONCURRENT_RECOVERIES = 4;
 
-const tagOf = (partition: number): string => `reminder-${partition}`;
+/** By the partition modulo 64 in a cluster of more, so that no document is written again when their number changes. */
+const tagOf = (partition: number): string => `reminder-${partition % MIN_PARTITIONS}`;
 
 /** The tag under which recovery finds this key. */
 export const reminderTag = (
   { shard_by }: Pick<ActorKind["actor"]["contract"], "shard_by">,
   key: string,
-): string => tagOf(partitionOf(shard_by, key));
+): string => tagOf(partitionOf(shard_by, key, MIN_PARTITIONS));
 
 /** Sets, moves or (null) removes the timer of a key. */
 export function scheduleReminder(
@@ -139,21 +140,27 @@ async function readReminders(
   name: string,
   owners: ReadonlyMap<number, ActorKind>,
 ): Promise<void> {
-  const tags = [...owners.keys()].map(tagOf);
+  const tags = [...new Set([...owners.keys()].map(tagOf))];
   for (let from = ""; ;) {
     const page = await node.documents.list(name, { tags, from, limit: MAX_RECOVER });
-    for (const { key, value } of page) recoverReminder(owners, key, value);
+    for (const { key, value } of page) recoverReminder(node, owners, key, value);
     if (page.length < MAX_RECOVER) return;
     from = `${page.at(-1)!.key}\0`;
   }
 }
 
-function recoverReminder(owners: ReadonlyMap<number, ActorKind>, key: string, value: unknown): void {
+function recoverReminder(
+  { clock, partitionCount }: NodeState,
+  owners: ReadonlyMap<number, ActorKind>,
+  key: string,
+  value: unknown,
+): void {
   const [anyKind] = owners.values();
   const { shard_by } = anyKind!.actor.contract;
-  const kind = owners.get(partitionOf(shard_by, key))!;
-  if (kind.shard.mode === "ended" || kind.reminders.has(key)) return;
-  scheduleReminder(kind, key, kind.actor.reminder!(value as never), kind.shard.node.clock.now());
+  // Undefined: it has the tag of a partition that this node takes over, and is in another one.
+  const kind = owners.get(partitionOf(shard_by, key, partitionCount));
+  if (kind === undefined || kind.shard.mode === "ended" || kind.reminders.has(key)) return;
+  scheduleReminder(kind, key, kind.actor.reminder!(value as never), clock.now());
 }
 
 /** Other requests keep some of the store's connections. */

@@ -1,6 +1,8 @@
 /** The settings of a node and of what all slices share. A slice's own settings are in its feature.ts. */
 import ipaddr from "ipaddr.js";
 import { type Static, Type } from "typebox";
+import { isPartitionCount, MIN_PARTITIONS } from "../cluster/placement.ts";
+import { MAX_PARTITIONS } from "../cluster/ports/bus.ts";
 import { TIERS } from "../schemas/tier-table.ts";
 import { MAX_GROWN_ITEMS } from "../schemas/jobs.ts";
 import { KEY_MARKS, KEY_SHAPE } from "../schemas/accounts.ts";
@@ -49,6 +51,10 @@ const keyOf = (role: keyof typeof KEY_MARKS): Rule => ({
 const CRAWLER: Rule = {
   fits: (text) => /^[A-Za-z_-]{1,64}$/.test(text),
   expected: "a robots.txt name: letters, - and _",
+};
+const PARTITIONS: Rule = {
+  fits: (text) => isPartitionCount(Number(text)),
+  expected: `a power of two from ${MIN_PARTITIONS} to ${MAX_PARTITIONS}`,
 };
 const HOST_AND_PORT: Rule = {
   fits: (text) => {
@@ -265,6 +271,13 @@ export const NODE_SECTIONS = {
         minItems: 1,
         description:
           "What this node runs: the HTTP API (gateway), actors and every configured tier but the browser (worker), Chromium (browser); direct, archive, proxy and proxy_render alone make a node that only sends for workers.",
+      }),
+      partitions: Type.Integer({
+        env: "TRAWL_PARTITIONS",
+        default: MIN_PARTITIONS,
+        rule: PARTITIONS,
+        description:
+          "Into how many partitions a new cluster is divided, each of which one worker owns: more workers than that have no site. A cluster keeps its number; `trawl cluster rebuild --partitions` changes it. Each partition costs a renewal every 0.8 s and two consumers of NATS.",
       }),
       status_port: Type.Integer({
         env: "TRAWL_STATUS_PORT",

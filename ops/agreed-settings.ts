@@ -10,7 +10,6 @@ import { createHash } from "node:crypto";
 import type { Documents } from "../cluster/ports/documents.ts";
 import type { Leases } from "../cluster/ports/leases.ts";
 import type { NodeReport } from "../cluster/ports/node-directory.ts";
-import { PARTITIONS } from "../cluster/placement.ts";
 import { type Config, SETTINGS } from "./config.ts";
 import { DATA_FORMAT } from "./data-format.ts";
 import { CLUSTER } from "../cluster/cluster-documents.ts";
@@ -50,7 +49,6 @@ export function agreedSettings(config: Config, cluster_name: string): AgreedSett
   return {
     ...Object.fromEntries(agreed),
     [CLUSTER_NAME]: cluster_name,
-    "the number of partitions": String(PARTITIONS),
     "the data format": String(DATA_FORMAT),
   };
 }

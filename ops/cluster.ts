@@ -34,6 +34,8 @@ export interface Membership {
   readonly clock_skew_ms: () => number | null;
   /** Whether other nodes listen on the same port. */
   readonly isShared: boolean;
+  /** Into how many partitions the cluster is divided; 0: a single process, which owns every key. */
+  readonly partitionCount: number;
   readonly ownedPartitions: () => readonly { readonly partition: number; readonly epoch: number }[];
   /** The reports of all nodes, after `announce`. Throws Fault. */
   readonly reports: () => Promise<readonly NodeReport[]>;
@@ -108,7 +110,7 @@ export async function join(
     ...deps
   }: ClusterDeps & { readonly blobs: Blobs; readonly memory: ByteBudget; readonly documents_id: string },
 ): Promise<Membership> {
-  const { bus: address } = config.cluster;
+  const { bus: address, partitions: newPartitions } = config.cluster;
   const { random, documents, log } = deps;
   const chance = Math.floor(random.next() * 2 ** 32).toString(36);
   const node = `${hostname().replaceAll(/[^A-Za-z0-9-]/g, "-")}-${process.pid}-${chance}`;
@@ -123,6 +125,7 @@ export async function join(
       warnings: () => [],
       clock_skew_ms: () => null,
       isShared: false,
+      partitionCount: 0,
       ownedPartitions: () => [],
       reports: async () => (own ? [own.report()] : []),
       async setLogLevel(level) {
@@ -161,7 +164,7 @@ export async function join(
           "Name their NATS in TRAWL_BUS, or another database in TRAWL_DOCUMENTS",
       );
     const roleNetwork = { bus: roleBus, blobs };
-    const all = { ...deps, bus, leases, memory, roleNetwork };
+    const all = { ...deps, bus, leases, memory, roleNetwork, newPartitions };
     const cluster = await joinDistributed(all, { name: node, owns });
     return {
       cluster,
@@ -189,6 +192,7 @@ export async function join(
       warnings: () => bus.silentStreams().map(silentStreamWarning),
       clock_skew_ms: () => roundedOrNull(cluster.clockSkew.skew_ms()),
       isShared: true,
+      partitionCount: cluster.partitionCount,
       ownedPartitions: cluster.ownedPartitions,
       reports: () => nodeDirectory.nodes(),
       setLogLevel: (level) => nodeDirectory.setLogLevel(level),

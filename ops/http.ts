@@ -4,7 +4,6 @@
  */
 import { findGrant } from "../actors/business/accounts/keys.ts";
 import { BODY_TAG_COLLECTIONS, forgetTagged } from "../cluster/body-refs.ts";
-import { PARTITIONS } from "../cluster/placement.ts";
 import { chooseHttp } from "../gateway/adapters/choose-http.ts";
 import { listenNode } from "../gateway/adapters/http.node.ts";
 import { consoleSessions, withConsoleSessions } from "../gateway/console-sessions.ts";
@@ -231,7 +230,7 @@ function apiOf(
       public_url,
       scheme: tlsPaths(config.gateway) ? "https" : "http",
     }),
-    ...operatorRoutes({ ...membership, partitions: context.topology.isAlone ? 0 : PARTITIONS }),
+    ...operatorRoutes({ ...membership, partitions: membership.partitionCount }),
     ...deadLetterRoutes({ documents }),
     operatorAuditRoute({ documents }),
     crawlerRoute({ name, user_agent, contact, page_robots, isDeclared: url !== undefined }),

@@ -19,6 +19,8 @@ export const MAX_ENVELOPE_BYTES = 256 * 1024;
 export const MAX_ENVELOPE_OVERHEAD_BYTES = 16 * 1024;
 /** Unacknowledged envelopes of one mailbox. One more is refused with Fault mailbox_full. */
 export const MAX_MAILBOX_LENGTH: Readonly<Record<Stream, number>> = { sync: 500, work: 2_000 };
+/** A cluster is divided into at most so many partitions, each of which has a reader of both streams. */
+export const MAX_PARTITIONS = 4_096;
 /** Envelopes with the same `dedup_id` within this time of the first are stored once. */
 export const DEDUP_WINDOW_MS: Readonly<Record<Stream, number>> = { sync: 2 * 60_000, work: 5 * 60_000 };
 /** An ask waits at most 160 s for its reply, so an older envelope of the stream `sync` is dropped. */

@@ -84,6 +84,8 @@ export interface NodeDirectory {
   /** Sets the log level of all nodes, and answers the names of those that did within the time. */
   setLogLevel(level: LogLevel): Promise<readonly string[]>;
   queues(): Promise<readonly QueueReport[]>;
+  /** Into how many partitions the cluster is divided; 0: no node has agreed on it since the bus was emptied. */
+  partitions(): Promise<number>;
   /**
    * Removes all envelopes and leases of this cluster from the bus, and answers the names of what it removed. Nodes that
    * run lose their partitions and create everything again.

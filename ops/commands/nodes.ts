@@ -1,6 +1,5 @@
 /** trawl nodes: lists the nodes, the partitions each owns and how many messages wait for it. */
 import { Command } from "commander";
-import { PARTITIONS } from "../../cluster/placement.ts";
 import type { NodeReport, QueueReport, TierReport } from "../../cluster/ports/node-directory.ts";
 import { operatedService } from "./client.ts";
 import { shortDuration } from "./duration.ts";
@@ -20,16 +19,17 @@ export const nodesCommand = (context: Context): Command =>
     ),
   ).action(async ({ json }: Json) => {
     const isAlone = (await context.config()).cluster.bus === "memory";
-    const { nodes, queues } = isAlone
-      ? { nodes: await readReports(operatedService(context, {})), queues: [] }
+    const { nodes, queues, count } = isAlone
+      ? // A single process has no partitions: it owns every key.
+        { nodes: await readReports(operatedService(context, {})), queues: [], count: 0 }
       : await withNodeDirectory(context, async (nodeDirectory) => ({
           nodes: await nodeDirectory.nodes(),
           queues: await nodeDirectory.queues(),
+          count: await nodeDirectory.partitions(),
         }));
     const rows = nodes.map((node) => joined(node, queues));
     const owned = new Set(nodes.flatMap(({ partitions }) => partitions.map(({ partition }) => partition)));
-    // A single process has no partitions: it owns every key.
-    const unowned = Array.from({ length: isAlone ? 0 : PARTITIONS }, (_, partition) => partition).filter(
+    const unowned = Array.from({ length: count }, (_, partition) => partition).filter(
       (partition) => !owned.has(partition),
     );
     if (json) return context.out(JSON.stringify({ nodes: rows, queues, unowned }, null, 2));

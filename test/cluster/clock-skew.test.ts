@@ -8,7 +8,7 @@ import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 import { seededRandom } from "../../cluster/adapters/time/random.seeded.ts";
 import { skewOf } from "../../cluster/clock-skew.ts";
 import { distributed } from "../../cluster/distributed.ts";
-import { PARTITIONS } from "../../cluster/placement.ts";
+import { MIN_PARTITIONS } from "../../cluster/placement.ts";
 import { Counter, counterActor } from "../harness/counter.actor.ts";
 
 function world() {
@@ -81,7 +81,7 @@ describe("a node whose clock", () => {
     await time.advance(10_000);
     expect(wrong.clockSkew.isTooLarge()).toBe(true);
     expect(wrong.partitions()).toEqual([]);
-    expect(first.partitions().length + second.partitions().length).toBe(PARTITIONS);
+    expect(first.partitions().length + second.partitions().length).toBe(MIN_PARTITIONS);
     // It still asks the others.
     expect(await wrong.ask(Counter, "a", "add", { by: 1 })).toEqual({ count: 1 });
     wrong.clock.step(-30_000);
@@ -105,6 +105,6 @@ describe("a node whose clock", () => {
     expect(wrong!.partitions()).toEqual([]);
     expect(worst_ms).toBeLessThan(2_900);
     await time.advance(5_000);
-    expect(nodes.slice(1).reduce((sum, { partitions }) => sum + partitions().length, 0)).toBe(PARTITIONS);
+    expect(nodes.slice(1).reduce((sum, { partitions }) => sum + partitions().length, 0)).toBe(MIN_PARTITIONS);
   });
 });

@@ -20,7 +20,7 @@ import {
 } from "../../cluster/dead-letters.ts";
 import { distributed } from "../../cluster/distributed.ts";
 import { embedded } from "../../cluster/embedded.ts";
-import { partitionOf } from "../../cluster/placement.ts";
+import { MIN_PARTITIONS, partitionOf } from "../../cluster/placement.ts";
 import type { Documents } from "../../cluster/ports/documents.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
 import { Counter, counterActor } from "../harness/counter.actor.ts";
@@ -163,7 +163,7 @@ test("an envelope that is no message is kept as it came", async () => {
   await distributed([counterActor()], deps, { name: "worker", owns: true });
   await clock.advance(5_000);
   const envelope = { stream: "work", name: "counter", key: "a", dedup_id: null, reply_to: null } as const;
-  const partition = partitionOf("counter", "a");
+  const partition = partitionOf("counter", "a", MIN_PARTITIONS);
   await bus.send({ ...envelope, partition, body: "no JSON", timeout_ms: null });
   await clock.advance(1_000);
   expect(await listDeadLetters(documents)).toMatchObject([{ key: "a", operation: "", message: '"no JSON"' }]);

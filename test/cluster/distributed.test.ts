@@ -16,9 +16,9 @@ import { memoryLeases } from "../../cluster/adapters/leases/leases.memory.ts";
 import { seededRandom } from "../../cluster/adapters/time/random.seeded.ts";
 import { byteBudget } from "../../cluster/byte-budget.ts";
 import { DEAD_LETTERS, listDeadLetters } from "../../cluster/dead-letters.ts";
-import { isUsedElsewhere } from "../../cluster/generation.ts";
+import { changePartitions, isUsedElsewhere } from "../../cluster/generation.ts";
 import { distributed, type DistributedCluster } from "../../cluster/distributed.ts";
-import { partitionOf, PARTITIONS } from "../../cluster/placement.ts";
+import { MIN_PARTITIONS, partitionOf } from "../../cluster/placement.ts";
 import { type Clock, sleep } from "../../cluster/ports/clock.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
 import type { Bus, Delivery } from "../../cluster/ports/bus.ts";
@@ -48,6 +48,7 @@ function world() {
     actors = undefined as readonly Actor[] | undefined,
     ahead_ms = 0,
     memory_bytes = null as number | null,
+    newPartitions = undefined as number | undefined,
   } = {}) {
     const trace: Trace = { activations: 0, reminders: [], stumbles: 0 };
     /**
@@ -82,6 +83,7 @@ function world() {
       log,
       documents: through(documents),
       ...(memory && { memory }),
+      ...(newPartitions && { newPartitions }),
     };
     /**
      * While `losing`, what the bus hands out does not arrive; `back`: the connection was away and is there again. While
@@ -144,7 +146,7 @@ const key = (n: number) => `k${n}`;
 const keyOn = (node: DistributedCluster, not = "") => {
   const own = new Set(node.partitions());
   const found = Array.from({ length: 2_000 }, (_, n) => key(n)).find(
-    (name) => name !== not && own.has(partitionOf("counter", name)),
+    (name) => name !== not && own.has(partitionOf("counter", name, MIN_PARTITIONS)),
   );
   if (found === undefined) throw new Error("That node owns nothing");
   return found;
@@ -155,12 +157,12 @@ describe("nodes of one cluster", () => {
     const { clock, join } = world();
     const first = await join();
     await first.recovered;
-    expect(partitionsOf(first)).toHaveLength(PARTITIONS);
+    expect(partitionsOf(first)).toHaveLength(MIN_PARTITIONS);
     const second = await join();
     const third = await join();
     await clock.advance(20_000);
     expect(partitionsOf(first, second, third).toSorted((a, b) => a - b)).toEqual(
-      Array.from({ length: PARTITIONS }, (_, n) => n),
+      Array.from({ length: MIN_PARTITIONS }, (_, n) => n),
     );
     for (const node of [first, second, third]) expect(node.partitions().length).toBeGreaterThan(8);
   });
@@ -200,14 +202,16 @@ describe("nodes of one cluster", () => {
   });
 
   test("refuse one that would split partitions or time differently", async () => {
-    const { clock, join } = world();
-    await join();
-    await clock.advance(1_000);
-    const odd = {
+    const { clock } = world();
+    const odd = (differs: string, there: string) => ({
       ...memoryLeases(clock),
-      agreeOn: async (name: string) => (name === "partitions" ? "32" : name),
-    };
-    await expect(join({ mine: odd })).rejects.toThrow('its "partitions" is 32');
+      agreeOn: async (name: string, value: string) => (name === differs ? there : value),
+    });
+    for (const [name, there] of [
+      ["partitions", "32"],
+      ["lease_ttl_ms", "5000"],
+    ] as const)
+      await expect(world().join({ mine: odd(name, there) })).rejects.toThrow(`its "${name}" is ${there}`);
   });
 });
 
@@ -235,7 +239,7 @@ describe("a node that is cut off", () => {
     await clock.advance(3_000);
     expect(contexts[0]!.signal.aborted).toBe(true);
     expect(partitionsOf(first)).toEqual([]);
-    expect(partitionsOf(second)).toHaveLength(PARTITIONS);
+    expect(partitionsOf(second)).toHaveLength(MIN_PARTITIONS);
     // Redelivered: the ask is worked on where its key lives now.
     expect(contexts).toHaveLength(2);
     expect(contexts[1]!.ownsKey()).toBe(true);
@@ -245,7 +249,7 @@ describe("a node that is cut off", () => {
     const { clock, leases, join } = world();
     const first = await join();
     await clock.advance(2_000);
-    const partition = partitionOf("counter", "k");
+    const partition = partitionOf("counter", "k", MIN_PARTITIONS);
     first.link.cut = true;
     while (first.ownsPartition(partition)) await clock.advance(50);
     const stopped_ms = clock.mono();
@@ -324,7 +328,7 @@ describe("a node that is cut off", () => {
     first.link.cut = false;
     await clock.advance(20_000);
     expect(first.partitions().toSorted((a, b) => a - b)).toEqual(before);
-    expect(partitionsOf(first, second)).toHaveLength(PARTITIONS);
+    expect(partitionsOf(first, second)).toHaveLength(MIN_PARTITIONS);
   });
 });
 
@@ -338,11 +342,11 @@ describe("a node that gets no answers, while what it sends arrives", () => {
       await clock.advance(7_000);
       expect(await answer).toEqual({ count: 1 });
       expect(partitionsOf(first)).toEqual([]);
-      expect(partitionsOf(second)).toHaveLength(PARTITIONS);
+      expect(partitionsOf(second)).toHaveLength(MIN_PARTITIONS);
       // It does not come and go while that lasts.
       for (let n = 0; n < 200; n++) {
         await clock.advance(100);
-        expect(partitionsOf(second)).toHaveLength(PARTITIONS);
+        expect(partitionsOf(second)).toHaveLength(MIN_PARTITIONS);
       }
       first.link.deaf = false;
       await clock.advance(10_000);
@@ -427,7 +431,7 @@ describe("a node that stops", () => {
     await clock.advance(1_000);
     await stopped;
     expect(partitionsOf(first)).toEqual([]);
-    expect(partitionsOf(second)).toHaveLength(PARTITIONS);
+    expect(partitionsOf(second)).toHaveLength(MIN_PARTITIONS);
   });
 
   test("is seen in the log, and so is what the other nodes take over", async () => {
@@ -469,7 +473,7 @@ describe("a node that stops", () => {
     await clock.advance(1_000);
     expect(await working).toEqual({ count: 3 });
     await stopped;
-    expect(second.partitions()).toHaveLength(PARTITIONS);
+    expect(second.partitions()).toHaveLength(MIN_PARTITIONS);
     void gateway.ask(Counter, other, "release", null);
     await clock.advance(0);
     expect(await waiting).toEqual({ count: 0 });
@@ -545,7 +549,9 @@ describe("a node that stops", () => {
     const [first, second] = [await join({ work }), await join({ work })];
     const gateway = await join({ owns: false });
     await clock.advance(10_000);
-    const owner = first.partitions().includes(partitionOf("counter", "site")) ? first : second;
+    const owner = first.partitions().includes(partitionOf("counter", "site", MIN_PARTITIONS))
+      ? first
+      : second;
     const working = gateway.ask(Counter, "site", "work", null);
     await clock.advance(0);
     const stopped = owner.stop();
@@ -581,7 +587,7 @@ describe("a node that stops", () => {
     expect(await slow).toEqual({ count: 2 });
     expect(contexts[0]!.signal.aborted).toBe(true);
     await stopped;
-    expect(second.partitions()).toHaveLength(PARTITIONS);
+    expect(second.partitions()).toHaveLength(MIN_PARTITIONS);
   });
 
   test("does not keep work waiting for a neighbour that is moving", async () => {
@@ -651,7 +657,7 @@ test("an envelope that comes before its reader is open waits for that", async ()
   await clock.advance(2_000);
   const second = await join({
     async work() {
-      owned.push(second.ownsPartition(partitionOf("counter", "k")));
+      owned.push(second.ownsPartition(partitionOf("counter", "k", MIN_PARTITIONS)));
       return { count: 3 };
     },
   });
@@ -763,7 +769,7 @@ describe("a node whose lease has run out, while it reaches the documents", () =>
     // Loaded while the lease counts.
     expect(await ending(first.ask(Counter, here, "read", null))).toEqual({ count: 5 });
     link.isAway = true;
-    while (first.ownsPartition(partitionOf("counter", here))) await clock.advance(50);
+    while (first.ownsPartition(partitionOf("counter", here, MIN_PARTITIONS))) await clock.advance(50);
     const answer = ending(
       operation === "add"
         ? first.ask(Counter, here, "add", { by: 1 })
@@ -788,7 +794,11 @@ describe("a message that a node gives up while it cannot keep it", () => {
     const here = keyOn(nodes[0]!);
     nodes[0]!.link.keepsNothing = true;
     const body = text === "{" ? text : JSON.stringify({ key: here, ...JSON.parse(text) });
-    const envelope = { stream: "work", partition: partitionOf("counter", here), name: "counter" } as const;
+    const envelope = {
+      stream: "work",
+      partition: partitionOf("counter", here, MIN_PARTITIONS),
+      name: "counter",
+    } as const;
     await bus.send({ ...envelope, key: here, body, dedup_id: null, reply_to: null, timeout_ms: null });
     await clock.advance(5_000);
     expect(bus.unacknowledged()).toHaveLength(1);
@@ -846,7 +856,7 @@ test("an envelope with a message that only the actor sends itself is refused", a
   await clock.advance(2_000);
   await bus.send({
     stream: "work",
-    partition: partitionOf("counter", "a"),
+    partition: partitionOf("counter", "a", MIN_PARTITIONS),
     name: "counter",
     key: "a",
     body: JSON.stringify({ key: "a", operation: "reminded", message: null }),
@@ -932,7 +942,7 @@ describe("messages of the bus that are not acknowledged", () => {
     const { clock, documents, join } = world();
     const gateway = await join({ owns: false });
     const [told = "", ...others] = Array.from({ length: 4_000 }, (_, n) => key(n))
-      .filter((name) => partitionOf("counter", name) === 7)
+      .filter((name) => partitionOf("counter", name, MIN_PARTITIONS) === 7)
       .slice(0, 40);
     for (const other of others) await gateway.ask(Counter, other, "note", { by: 1 });
     for (let n = 0; n < 4; n++) await gateway.ask(Counter, told, "note", { by: 1 });
@@ -1010,7 +1020,7 @@ test("the time an ask waits on the bus counts towards its timeout, whatever the 
     await join({ ahead_ms, actors: [late] });
     await clock.advance(12_000);
     const own = Array.from({ length: 100 }, (_, n) => key(n)).find((name) =>
-      first.partitions().includes(partitionOf("late", name)),
+      first.partitions().includes(partitionOf("late", name, MIN_PARTITIONS)),
     )!;
     first.link.cut = true;
     first.line.losing = true;
@@ -1036,13 +1046,13 @@ describe("partitions that no node owns", () => {
     await clock.advance(5_000);
     expect(await waiting).toBe("no_workers");
     expect(await ending(gateway.ask(Counter, "b", "add", { by: 1 }))).toBe("no_workers");
-    expect(gateway.desertedPartitions()).toBe(PARTITIONS);
-    expect(telemetry.counts.get("trawl_partitions unowned")).toBe(PARTITIONS);
+    expect(gateway.desertedPartitions()).toBe(MIN_PARTITIONS);
+    expect(telemetry.counts.get("trawl_partitions unowned")).toBe(MIN_PARTITIONS);
     expect(telemetry.counts.get("trawl_partitions owned")).toBe(0);
     await join();
     await clock.advance(4_000);
     expect(gateway.desertedPartitions()).toBe(0);
-    expect(telemetry.counts.get("trawl_partitions owned")).toBe(PARTITIONS);
+    expect(telemetry.counts.get("trawl_partitions owned")).toBe(MIN_PARTITIONS);
   });
 
   test("are looked for once a second by each node, however many of its parts want to know", async () => {
@@ -1113,7 +1123,7 @@ describe("a lease store that lost its data", () => {
     }
     const owned = nodes.flatMap((node) => [...node.ownedPartitions()]);
     expect(owned.map(({ partition }) => partition).toSorted((a, b) => a - b)).toEqual(
-      Array.from({ length: PARTITIONS }, (_, n) => n),
+      Array.from({ length: MIN_PARTITIONS }, (_, n) => n),
     );
     expect(Math.min(...owned.map(({ epoch }) => epoch))).toBeGreaterThan(before);
     expect(contexts.length).toBe(2 * began);
@@ -1137,11 +1147,11 @@ describe("a lease store that was rolled back", () => {
     restore();
     for (let n = 0; n < 120; n++) {
       await clock.advance(100);
-      for (let partition = 0; partition < PARTITIONS; partition++)
+      for (let partition = 0; partition < MIN_PARTITIONS; partition++)
         expect(nodes.filter((node) => node.ownsPartition(partition)).length).toBeLessThanOrEqual(1);
     }
     const after = epochOf();
-    expect(after.size).toBe(PARTITIONS);
+    expect(after.size).toBe(MIN_PARTITIONS);
     for (const [partition, epoch] of after) expect(epoch).toBeGreaterThanOrEqual(before.get(partition)!);
     const another = await join();
     await clock.advance(20_000);
@@ -1163,8 +1173,79 @@ describe("a lease store that was rolled back", () => {
     restore();
     const next = await join();
     await clock.advance(10_000);
-    expect(next.partitions()).toHaveLength(PARTITIONS);
+    expect(next.partitions()).toHaveLength(MIN_PARTITIONS);
     expect(Math.min(...next.ownedPartitions().map(({ epoch }) => epoch))).toBeGreaterThan(before + 2 ** 39);
+  });
+});
+
+describe("a cluster of more partitions", () => {
+  const sorted = (...all: DistributedCluster[]) => partitionsOf(...all).toSorted((a, b) => a - b);
+  const all256 = Array.from({ length: 256 }, (_, n) => n);
+
+  test("keeps the number that it began with, whatever is set where a node joins", async () => {
+    const { clock, documents, leases, join } = world();
+    const first = await join({ newPartitions: 256 });
+    const others = [await join(), await join({ newPartitions: 1_024 })];
+    const gateway = await join({ owns: false });
+    await clock.advance(20_000);
+    expect(sorted(first, ...others)).toEqual(all256);
+    expect([...others, gateway].map(({ partitionCount }) => partitionCount)).toEqual([256, 256, 256]);
+    expect((await documents.get("cluster", "main"))?.value).toMatchObject({ partitions: 256 });
+    // As nodes of versions that know only 64 ask.
+    expect(await leases.agreeOn("partitions", "64")).toBe("256");
+    // Messages go where their keys are, in the process and over the bus.
+    const far = Array.from({ length: 300 }, (_, n) => gateway.ask(Counter, key(n), "add", { by: 1 }));
+    const near = Array.from({ length: 300 }, (_, n) => first.ask(Counter, key(n), "add", { by: 1 }));
+    await clock.advance(1_000);
+    expect(
+      (await Promise.all([...far, ...near])).map(({ count }) => count).toSorted((a, b) => a - b),
+    ).toEqual([...Array.from({ length: 300 }, () => 1), ...Array.from({ length: 300 }, () => 2)]);
+    expect(await leases.survey()).toMatchObject({ store_id: "store-0", held: new Set(all256) });
+  });
+
+  test("takes over what a dead node owned", async () => {
+    const { clock, join } = world();
+    const nodes = [await join({ newPartitions: 256 }), await join(), await join()];
+    await clock.advance(20_000);
+    nodes[0]!.link.cut = true;
+    await clock.advance(5_000);
+    expect(sorted(nodes[1]!, nodes[2]!)).toEqual(all256);
+  });
+
+  test("that was one of 64 finds its reminders, each once", async () => {
+    const { clock, documents, join } = world();
+    const before = await join();
+    await before.recovered;
+    const due_ms = clock.now() + 60_000;
+    for (let n = 0; n < 40; n++) void before.ask(Counter, key(n), "setReminder", { at_ms: due_ms });
+    await clock.advance(1_000);
+    const stopped = before.stop();
+    await clock.advance(2_000);
+    await stopped;
+    expect(await changePartitions(documents, 256)).toBe(true);
+    // What trawl cluster rebuild leaves.
+    const mine = memoryLeases(clock, 3_000, "rebuilt");
+    const nodes = [await join({ mine }), await join({ mine })];
+    await clock.advance(20_000);
+    expect(sorted(...nodes)).toEqual(all256);
+    await clock.advance(60_000);
+    const fired = nodes.map(({ trace }) => trace.reminders.length);
+    expect(Math.min(...fired)).toBeGreaterThan(5);
+    expect(fired[0]! + fired[1]!).toBe(40);
+  });
+
+  test("is refused to a node whose bus is divided otherwise, and claimed by none that knows another number", async () => {
+    const { clock, documents, leases, join } = world();
+    const node = await join();
+    await clock.advance(5_000);
+    await changePartitions(documents, 256);
+    await expect(join()).rejects.toThrow(
+      "its documents are divided into 256 partitions, its bus into 64. Stop all nodes and run trawl cluster rebuild",
+    );
+    // As if the bus were emptied while a node had just started.
+    leases.wipe();
+    await clock.advance(20_000);
+    expect(node.partitions()).toEqual([]);
   });
 });
 
@@ -1180,12 +1261,12 @@ describe("documents that nodes on two lease stores use", () => {
       expect(second.partitions()).toEqual([]);
     }
     expect(second.isForeign()).toBe(true);
-    expect(partitionsOf(...first)).toHaveLength(PARTITIONS);
+    expect(partitionsOf(...first)).toHaveLength(MIN_PARTITIONS);
     const stopped = Promise.all(first.map((node) => node.stop()));
     await clock.advance(2_000);
     await stopped;
     await clock.advance(10_000);
-    expect([second.isForeign(), second.partitions().length]).toEqual([false, PARTITIONS]);
+    expect([second.isForeign(), second.partitions().length]).toEqual([false, MIN_PARTITIONS]);
     const epochs = second.ownedPartitions().map(({ epoch }) => epoch);
     expect(Math.min(...epochs)).toBeGreaterThan(2 ** 41);
   });
@@ -1197,13 +1278,13 @@ describe("documents that nodes on two lease stores use", () => {
     first.link.cut = true;
     const second = await join({ mine: memoryLeases(clock, 3_000, "other") });
     await clock.advance(15_000);
-    expect(second.partitions()).toHaveLength(PARTITIONS);
+    expect(second.partitions()).toHaveLength(MIN_PARTITIONS);
     first.link.cut = false;
     for (let n = 0; n < 100; n++) {
       await clock.advance(100);
       expect(first.partitions()).toEqual([]);
     }
-    expect([first.isForeign(), second.partitions().length]).toEqual([true, PARTITIONS]);
+    expect([first.isForeign(), second.partitions().length]).toEqual([true, MIN_PARTITIONS]);
   });
 
   test("are refused to a node before it joins", async () => {
@@ -1235,8 +1316,8 @@ describe("a cluster that starts again as a whole", () => {
       await clock.advance(100);
       most = Math.max(most, ...shares(nodes));
     }
-    expect(partitionsOf(...nodes)).toHaveLength(PARTITIONS);
-    expect(most).toBeLessThan(PARTITIONS / 2);
+    expect(partitionsOf(...nodes)).toHaveLength(MIN_PARTITIONS);
+    expect(most).toBeLessThan(MIN_PARTITIONS / 2);
   });
 
   test("is shared evenly within ten seconds when one came first and works on everything", async () => {
@@ -1248,8 +1329,8 @@ describe("a cluster that starts again as a whole", () => {
     await clock.advance(100);
     const nodes = [first, await join({ work }), await join({ work })];
     await clock.advance(10_000);
-    expect(partitionsOf(...nodes)).toHaveLength(PARTITIONS);
-    expect(Math.max(...shares(nodes))).toBeLessThan(PARTITIONS / 2);
+    expect(partitionsOf(...nodes)).toHaveLength(MIN_PARTITIONS);
+    expect(Math.max(...shares(nodes))).toBeLessThan(MIN_PARTITIONS / 2);
   });
 });
 
@@ -1304,7 +1385,7 @@ describe("two versions of an actor", () => {
         dedup_id: null,
         reply_to: null,
         timeout_ms: null,
-        partition: partitionOf("notes", "k"),
+        partition: partitionOf("notes", "k", MIN_PARTITIONS),
       };
       await bus.send({ ...fixed, stream: "work", name: "notes", key: `k ${n}`, body });
     }
@@ -1313,7 +1394,7 @@ describe("two versions of an actor", () => {
     await clock.advance(20_000);
     expect(await answer).toBe("no_answer");
     expect(given_up()).toBe(4);
-    expect(first.ownedPartitions()).toHaveLength(PARTITIONS);
+    expect(first.ownedPartitions()).toHaveLength(MIN_PARTITIONS);
     await clock.advance(KEEP_UNREADABLE_MS);
     expect(given_up()).toBe(MAX_UNREADABLE + 3);
   });

@@ -10,7 +10,13 @@ import { Fault } from "../../cluster/ports/fault.ts";
 test("a store that is away writes one line a minute, with how many others there were and without a stack", async () => {
   const clock = virtualClock(0);
   const telemetry = silentTelemetry();
-  const node = { clock, random: seededRandom(1), documents: memoryDocuments(), ...telemetry };
+  const node = {
+    clock,
+    random: seededRandom(1),
+    documents: memoryDocuments(),
+    partitionCount: 64,
+    ...telemetry,
+  };
   const away = new Fault("bodies_unreachable", "Cannot store a body", { cause: new Error("ECONNREFUSED") });
   for (let n = 0; n < 80; n++) reportFailure(node, "fetch", `key ${n}`, "run", away);
   reportFailure(node, "domain", "a.test", "acquire", new Fault("documents_unreachable", "Cannot write"));

@@ -1,6 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { hash, ownerOf, partitionOf, PARTITIONS, siteOf } from "../../cluster/placement.ts";
+import {
+  hash,
+  isPartitionCount,
+  MIN_PARTITIONS,
+  ownerOf,
+  partitionOf,
+  siteOf,
+} from "../../cluster/placement.ts";
 
 describe("a key's partition", () => {
   test.each([
@@ -11,22 +18,45 @@ describe("a key's partition", () => {
     ["filing-limiter", "default", 1670267690, 42],
   ])("of %s:%s is the same for ever", (shard_by, key, number, partition) => {
     expect(hash(`${shard_by}:${key}`)).toBe(number);
-    expect(partitionOf(shard_by, key)).toBe(partition);
+    expect(partitionOf(shard_by, key, MIN_PARTITIONS)).toBe(partition);
   });
 
   test("of nothing is that of the empty text", () => {
     expect(hash("")).toBe(2872998923);
-    expect(hash("") % PARTITIONS).toBe(11);
+    expect(hash("") % MIN_PARTITIONS).toBe(11);
   });
 
   test("is that of its site, so that neighbours live together", () => {
     expect(siteOf("example.org https://www.example.org")).toBe("example.org");
-    expect(partitionOf("domain", "example.org 5f1c a")).toBe(26);
+    expect(partitionOf("domain", "example.org 5f1c a", MIN_PARTITIONS)).toBe(26);
+  });
+
+  test("is one of those that its partition of 64 is divided into, in a cluster of more", () => {
+    fc.assert(
+      fc.property(fc.string(), fc.constantFrom(128, 256, 4_096), (key, count) => {
+        expect(partitionOf("domain", key, count) % MIN_PARTITIONS).toBe(
+          partitionOf("domain", key, MIN_PARTITIONS),
+        );
+      }),
+    );
+    expect(partitionOf("domain", "example.org", 4_096)).toBe(3948531482 % 4_096);
+  });
+
+  test.each([
+    [64, true],
+    [256, true],
+    [4_096, true],
+    [32, false],
+    [100, false],
+    [8_192, false],
+    [NaN, false],
+  ])("%d partitions in a cluster: %s", (count, expected) => {
+    expect(isPartitionCount(count)).toBe(expected);
   });
 
   test("spreads 200,000 hosts evenly", () => {
-    const load = Array.from({ length: PARTITIONS }, () => 0);
-    for (let n = 0; n < 200_000; n++) load[partitionOf("domain", `host-${n}.example`)]!++;
+    const load = Array.from({ length: MIN_PARTITIONS }, () => 0);
+    for (let n = 0; n < 200_000; n++) load[partitionOf("domain", `host-${n}.example`, MIN_PARTITIONS)]!++;
     expect(Math.min(...load)).toBeGreaterThan(2_800);
     expect(Math.max(...load)).toBeLessThan(3_450);
   });
@@ -34,7 +64,7 @@ describe("a key's partition", () => {
 
 describe("the owner of a partition by rendezvous hash", () => {
   const nodes = fc.uniqueArray(fc.string({ minLength: 1 }), { minLength: 1, maxLength: 12 });
-  const all = Array.from({ length: PARTITIONS }, (_, partition) => partition);
+  const all = Array.from({ length: MIN_PARTITIONS }, (_, partition) => partition);
 
   test("is agreed on by nodes that see the same members, in whatever order", () => {
     fc.assert(

@@ -7,7 +7,7 @@ import { settled, virtualClock } from "../../cluster/adapters/time/clock.virtual
 import { seededRandom } from "../../cluster/adapters/time/random.seeded.ts";
 import { distributed } from "../../cluster/distributed.ts";
 import { embedded } from "../../cluster/embedded.ts";
-import { partitionOf } from "../../cluster/placement.ts";
+import { MIN_PARTITIONS, partitionOf } from "../../cluster/placement.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
 import { MAX_WAITING_TELLS, tellLines } from "../../cluster/internal/transport/tell-retries.ts";
 import { Counter, counterActor } from "../harness/counter.actor.ts";
@@ -216,7 +216,7 @@ describe("a partition that moves while the store is away", () => {
     const first = await join("one");
     await clock.advance(2_000);
     const neighbours = Array.from({ length: 200 }, (_, n) => `k${n}`).filter(
-      (key) => partitionOf("counter", key) % 8 === 0,
+      (key) => partitionOf("counter", key, MIN_PARTITIONS) % 8 === 0,
     );
     await Promise.all(neighbours.map((key) => first.ask(Counter, key, "add", { by: 1 })));
     documents.mode = "away";

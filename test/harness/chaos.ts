@@ -13,7 +13,7 @@ import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Agent, request } from "undici";
 import { seededRandom } from "../../cluster/adapters/time/random.seeded.ts";
-import { partitionOf } from "../../cluster/placement.ts";
+import { MIN_PARTITIONS, partitionOf } from "../../cluster/placement.ts";
 import { readConfig } from "../../ops/config.ts";
 import { readRequests } from "../../ops/request-audit.ts";
 import type { Engine, EngineName } from "../../ops/engines/engine.ts";
@@ -296,7 +296,7 @@ export async function chaos(options: ChaosOptions): Promise<Run | null> {
     const scene: Scene = {
       cluster,
       chance,
-      big_partition: partitionOf("domain", new URL(origins[0]!).hostname),
+      big_partition: partitionOf("domain", new URL(origins[0]!).hostname, MIN_PARTITIONS),
       note,
     };
     const fault_after_ms = 1_000 + Math.floor(chance() * 7_000);

@@ -1,6 +1,6 @@
 /** Waits until a cluster has settled: every partition is owned by the node that should own it. */
 import assert from "node:assert/strict";
-import { ownerOf, PARTITIONS } from "../../cluster/placement.ts";
+import { ownerOf } from "../../cluster/placement.ts";
 import type { NodeReport, NodeDirectory } from "../../cluster/ports/node-directory.ts";
 
 const MAX_SETTLED_MS = 30_000;
@@ -20,9 +20,10 @@ export async function settled(
     const owned = owners.flatMap(({ node, partitions }) =>
       partitions.map(({ partition }) => ({ node, partition })),
     );
+    const partitions = await nodeDirectory.partitions().catch(() => NaN);
     const isSettled =
       owners.length === workers &&
-      owned.length === PARTITIONS &&
+      owned.length === partitions &&
       owned.every(({ node, partition }) => ownerOf(partition, names) === node);
     if (isSettled) return reports;
     assert(performance.now() < ends_ms, `Partitions do not settle: ${JSON.stringify(reports)}`);

@@ -6,6 +6,7 @@ import { trawl } from "../../ops/cli.ts";
 import { readConfig } from "../../ops/config.ts";
 
 const NOW_MS = Date.UTC(2026, 0, 1);
+const partitionsOf = (count: number) => ({ partitions: async () => count });
 const BUS = { TRAWL_BUS: "nats://127.0.0.1:4222" };
 
 const report = (node: string, partitions: readonly number[], more: Partial<NodeReport> = {}): NodeReport => ({
@@ -79,7 +80,7 @@ describe("trawl nodes", () => {
       // Left by a node that has stopped.
       queue(2, { epoch: 5, waiting: 9 }),
     ];
-    const { run } = shell({ nodes, queues });
+    const { run } = shell({ nodes, queues, ...partitionsOf(64) });
     const { out, err, code } = await run("nodes");
     expect([code, err]).toEqual([0, ""]);
     const [head, a, b] = out.split("\n").map((line) => line.split(/ {2,}/));
@@ -136,7 +137,7 @@ describe("trawl nodes", () => {
 
   test("names partitions without an owner", async () => {
     const queues = async () => [queue(1, { epoch: 0, waiting: 4 }), queue(2, { waiting: 3 })];
-    const { run } = shell({ nodes: async () => [report("a", half(0))], queues });
+    const { run } = shell({ nodes: async () => [report("a", half(0))], queues, ...partitionsOf(64) });
     expect((await run("nodes")).err).toMatch(
       /^Owned by no node: 1, 3, 5,.*; 4 messages wait for an owner\n$/,
     );
@@ -190,6 +191,27 @@ describe("trawl cluster rebuild", () => {
       err: expect.stringContaining('belonged to the cluster "former"'),
     });
     expect(await documents.get("cluster", "settings")).toBeNull();
+  });
+
+  test("divides the keys into another number of partitions, while no node runs", async () => {
+    let running: readonly NodeReport[] = [];
+    let wiped = 0;
+    const wipe = async () => [`${++wiped}`];
+    const { run, documents } = shell({ nodes: async () => running, wipe });
+    const divide = (count: string, ...more: string[]) =>
+      run("cluster", "rebuild", "--partitions", count, ...more);
+    expect((await divide("100")).err).toContain("--partitions must be a power of two from 64 to 4096");
+    expect((await divide("256")).err).toContain("no node has run with these documents yet");
+    await documents.put("cluster", "main", { generation: 3, store_id: "x" }, 0);
+    running = [report("a", [])];
+    expect((await divide("256", "--force")).err).toContain("while nodes run: a");
+    expect([wiped, (await documents.get("cluster", "main"))?.version]).toEqual([0, 1]);
+    running = [];
+    expect(await divide("256")).toMatchObject({ code: 0 });
+    expect([wiped, (await documents.get("cluster", "main"))?.value]).toEqual([
+      1,
+      { generation: 3, store_id: "x", partitions: 256 },
+    ]);
   });
 
   test("while nodes run says how to go on, and does it with --force", async () => {

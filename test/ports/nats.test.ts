@@ -173,12 +173,41 @@ describe.skipIf(shared === null)("one NATS", () => {
       waiting: 0,
       unacknowledged: 1,
     });
-    await leases.agreeOn("generation", "1");
+    expect(await admin.partitions()).toBe(0);
+    await leases.agreeOn("partitions", "256");
+    expect(await admin.partitions()).toBe(256);
     await Promise.all([node.close(), bus.close(), leases.close()]);
     expect(await admin.nodes(300)).toEqual([]);
     expect(await admin.wipe()).toHaveLength(6);
     expect(await admin.wipe()).toEqual([]);
+    expect(await admin.partitions()).toBe(0);
     await admin.close();
+  });
+
+  test("that is emptied while nodes run keeps what they have agreed on", async () => {
+    const address = `${shared!["TRAWL_BUS"]}/agreed-${Date.now()}`;
+    const [leases, admin] = [await natsLeases(address), await natsNodeDirectory(address)];
+    await leases.agreeOn("partitions", "256");
+    await leases.overrule("settings", "new");
+    await admin.wipe();
+    await leases.survey();
+    expect(await admin.partitions()).toBe(256);
+    const joining = await natsLeases(address);
+    expect([await joining.agreeOn("partitions", "64"), await joining.agreeOn("settings", "old")]).toEqual([
+      "256",
+      "new",
+    ]);
+    await Promise.all([leases.close(), joining.close(), admin.close()]);
+  });
+
+  test("gives a stream of an earlier version no other limit of consumers", async () => {
+    const link = await linkNats(`${shared!["TRAWL_BUS"]}/earlier-${Date.now()}`, { purpose: "test" });
+    const name = `${link.name}-WORK`;
+    await link.jsm.streams.add({ name, subjects: [`${link.name}.w.>`], retention: "workqueue" });
+    const bus = await natsBus(`${shared!["TRAWL_BUS"]}/${link.name}`);
+    const limitOf = async (stream: string) => (await link.jsm.streams.info(stream)).config.max_consumers;
+    expect([await limitOf(name), await limitOf(`${link.name}-SYNC`)]).toEqual([-1, 8_192]);
+    await Promise.all([bus.close(), link.close()]);
   });
 });
 

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { request } from "undici";
 import { sha256Of } from "../../cluster/ports/blobs.ts";
 import { type Called, type ClusterOf, clusterOf } from "../harness/cluster-of.ts";
@@ -308,3 +308,28 @@ describe.skipIf(missing)("nodes", () => {
     expect((await shown())["fetch"]).not.toContain("no_workers");
   }, 240_000);
 });
+
+test.skipIf(missing)(
+  "a cluster of 256 partitions shares them, and those of a killed node are taken over",
+  async () => {
+    const sites = await web();
+    onTestFinished(() => sites.close());
+    const cluster = (await clusterOf(["gateway", "worker", "worker"], {
+      environment: { TRAWL_DNS_SERVERS: sites.dns, TRAWL_POLITE_DELAY_MS: "20", TRAWL_PARTITIONS: "256" },
+    }))!;
+    onTestFinished(() => cluster.close());
+    const fetchAll = async (): Promise<void> => {
+      const pages = Array.from({ length: 12 }, (_, n) => sites.site({ "*": { body: article(`Page ${n}`) } }));
+      for (const answer of await Promise.all(
+        pages.map(({ origin }) => cluster.insist("POST", "/v1/fetch", { url: `${origin}/` })),
+      ))
+        expect(answer).toMatchObject({ status: 200, json: { error: null } });
+    };
+    const reports = await cluster.settled();
+    expect(reports.flatMap(({ partitions }) => partitions)).toHaveLength(256);
+    await fetchAll();
+    await cluster.nodes.at(-1)!.kill();
+    await fetchAll();
+    await cluster.settled();
+  },
+);

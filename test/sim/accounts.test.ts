@@ -59,7 +59,7 @@ async function simulate(seed: number, isCalm = false) {
 /** One algorithm: gateways use the limits while things break, and everything that was taken must be settled or lapse. */
 async function takeCourse(world: World, isCalm: boolean) {
   const chances = isCalm ? drawn(NO_FAULTS, world.chance) : drawn(CHANCES, world.chance);
-  const { clock, random, chance, note, bus, leases, documents, store, sleep, coming } = world;
+  const { clock, random, chance, note, bus, leases, partitions, documents, store, sleep, coming } = world;
   const used = new Map<string, number>();
   /** The cost of each attempt, before it is settled, and the cost that is recorded of it. */
   const costs = new Map<string, number>();
@@ -68,7 +68,15 @@ async function takeCourse(world: World, isCalm: boolean) {
   let refused = 0;
   const all = new Map<string, Member["node"]>();
   const shardBy = { account: Account.shard_by };
-  const { watch, watchSending, check: checkOwners } = checker(0, shardBy, { clock, ttl_ms: leases.ttl_ms });
+  const {
+    watch,
+    watchSending,
+    check: checkOwners,
+  } = checker(0, shardBy, {
+    clock,
+    ttl_ms: leases.ttl_ms,
+    partitions,
+  });
   const accounts = new Map<string, AccountSnapshot>();
   let isChanged = false;
   world.onStored((collection, key, value) => {
@@ -95,6 +103,7 @@ async function takeCourse(world: World, isCalm: boolean) {
       {
         clock: nodeClock,
         random,
+        newPartitions: partitions,
         ...sending,
         bus: ports.bus(watched.bus),
       },

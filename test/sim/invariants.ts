@@ -3,7 +3,7 @@
  * by the document store, and by the bus.
  */
 import type { DistributedCluster } from "../../cluster/distributed.ts";
-import { partitionOf, PARTITIONS } from "../../cluster/placement.ts";
+import { MIN_PARTITIONS, partitionOf } from "../../cluster/placement.ts";
 import type { Bus } from "../../cluster/ports/bus.ts";
 import type { Clock } from "../../cluster/ports/clock.ts";
 import type { Documents } from "../../cluster/ports/documents.ts";
@@ -58,7 +58,11 @@ export interface Checker {
 export function checker(
   delay_ms: number,
   shardBy: Readonly<Record<string, string>>,
-  { clock, ttl_ms }: { readonly clock: Pick<Clock, "mono">; readonly ttl_ms: number | null },
+  {
+    clock,
+    ttl_ms,
+    partitions = MIN_PARTITIONS,
+  }: { readonly clock: Pick<Clock, "mono">; readonly ttl_ms: number | null; readonly partitions?: number },
 ): Checker {
   /** By site, and by origin. */
   const latest = new Map<string, number>();
@@ -71,7 +75,7 @@ export function checker(
   const ownEpochs = new Map<string, number>();
   /** By collection and key. */
   const writers = new Map<string, { epoch: number; version: number; node: string }>();
-  const owners: (string | undefined)[] = Array.from({ length: PARTITIONS });
+  const owners: (string | undefined)[] = Array.from({ length: partitions });
   /** By node and partition: the lease, and when its last claim or renewal that was answered had been sent. */
   const leased = new Map<string, { readonly epoch: number; readonly sent_ms: number }>();
   const problems: string[] = [];
@@ -98,7 +102,7 @@ export function checker(
   function onWritten(node: string, collection: string, key: string, version: number): void {
     const shard_by = shardBy[collection];
     if (shard_by === undefined) return;
-    const epoch = ownEpochs.get(`${node} ${partitionOf(shard_by, key)}`) ?? 0;
+    const epoch = ownEpochs.get(`${node} ${partitionOf(shard_by, key, partitions)}`) ?? 0;
     const name = `${collection}/${key}`;
     const last = writers.get(name);
     if (last && version <= last.version) problems.push(`${name} has two writers of version ${version}`);
@@ -112,7 +116,7 @@ export function checker(
   function onSending(node: string, collection: string, key: string): void {
     const shard_by = shardBy[collection];
     if (shard_by === undefined || ttl_ms === null) return;
-    const lease = leased.get(`${node} ${partitionOf(shard_by, key)}`);
+    const lease = leased.get(`${node} ${partitionOf(shard_by, key, partitions)}`);
     const age_ms = lease === undefined ? Infinity : clock.mono() - lease.sent_ms;
     if (age_ms > ttl_ms - STOPPED_MS)
       problems.push(`${node} writes ${collection}/${key} ${age_ms} ms after it was leased`);

@@ -106,11 +106,19 @@ async function simulate(seed: number) {
 /** One algorithm: jobs are created, run while things break, and must then end. */
 async function takeCourse(world: World) {
   const chances = drawn(CHANCES, world.chance);
-  const { clock, random, chance, note, bus, leases, documents, store } = world;
+  const { clock, random, chance, note, bus, leases, partitions, documents, store } = world;
   const egress = fakeEgress({ [HOOK]: { status: 200 } }, clock);
   const attempts: string[] = [];
   const all = new Map<string, Member["node"]>();
-  const { watch, watchSending, check: checkOwners } = checker(0, SHARD_BY, { clock, ttl_ms: leases.ttl_ms });
+  const {
+    watch,
+    watchSending,
+    check: checkOwners,
+  } = checker(0, SHARD_BY, {
+    clock,
+    ttl_ms: leases.ttl_ms,
+    partitions,
+  });
 
   const wrong: string[] = [];
   const onRequest = (url: string): void => {
@@ -169,6 +177,7 @@ async function takeCourse(world: World) {
       {
         clock: nodeClock,
         random,
+        newPartitions: partitions,
         documents: ownDocuments,
         bus: faultyPorts.bus(watched.bus),
         leases: ownLeases,

@@ -84,7 +84,13 @@ const garbled = (id: number): string => `garbled ${id}`;
 const idIn = (text: string): number => Number(/(?:garbled |"id":)(\d+)/.exec(text)?.[1] ?? NaN);
 
 export function badNotes(
-  { bus, documents, sleep, chance }: Pick<World, "bus" | "documents" | "sleep" | "chance">,
+  {
+    bus,
+    documents,
+    sleep,
+    chance,
+    partitions,
+  }: Pick<World, "bus" | "documents" | "sleep" | "chance" | "partitions">,
   ask: ActorClient,
   notebooks: number,
 ): BadNotes {
@@ -99,7 +105,7 @@ export function badNotes(
         ? ask(Notebook, key, "spoil", noteOf(id))
         : bus.send({
             stream: "work",
-            partition: partitionOf(Notebook.shard_by, key),
+            partition: partitionOf(Notebook.shard_by, key, partitions),
             name: Notebook.name,
             key,
             body: garbled(id),

@@ -7,7 +7,7 @@ import { expect, inject, test } from "vitest";
 import { domainActor } from "../../actors/crawl/domain/actor.ts";
 import { LEASE_MS } from "../../actors/crawl/domain/politeness.ts";
 import { distributed } from "../../cluster/distributed.ts";
-import { partitionOf } from "../../cluster/placement.ts";
+import { MIN_PARTITIONS, partitionOf } from "../../cluster/placement.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
 import { Domain } from "../../schemas/domain.ts";
 import { faulty, newLink, newStore, NO_FAULTS } from "./faults.ts";
@@ -92,7 +92,7 @@ test("slots of redirects whose node died with its callers are free again within 
   await clock.advance(10_000);
   const siteOn = ({ node }: typeof first): string =>
     Array.from({ length: 100 }, (_, n) => `s${n}.example`).find((site) =>
-      node.ownsPartition(partitionOf("domain", site)),
+      node.ownsPartition(partitionOf("domain", site, MIN_PARTITIONS)),
     )!;
   const [site, target] = [siteOn(first), siteOn(second)];
   async function inFlight(): Promise<number> {

@@ -118,7 +118,8 @@ async function takeCourse(world: World, subject: Subject, usual: Chances): Promi
   const lostNotes = new Set<number>();
   const origins: Origins = { starts: [], running: new Set() };
   const shardBy = { ...subject.shardBy, notebook: "notebook" };
-  const leases_truly = { clock, ttl_ms: chances.trusts_too_long_ms > 0 ? null : leases.ttl_ms };
+  const { partitions } = world;
+  const leases_truly = { clock, partitions, ttl_ms: chances.trusts_too_long_ms > 0 ? null : leases.ttl_ms };
   const rules = checker(DELAY_MS, shardBy, leases_truly);
   const { onStart, onPause, onPauseLost, watch, watchSending, check: checkInvariants } = rules;
   const slots = slotsInUse(clock);
@@ -199,6 +200,7 @@ async function takeCourse(world: World, subject: Subject, usual: Chances): Promi
       {
         clock: nodeClock,
         random,
+        newPartitions: partitions,
         ...sending,
         bus: faultyPorts.bus(watched.bus),
         roleActors: sends ? (subject.roleActors?.(seen) ?? []) : [],

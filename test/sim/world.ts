@@ -35,6 +35,8 @@ export interface World {
   /** As nodes use it: tells that they send may come again. */
   readonly bus: Bus;
   readonly leases: MemoryLeases;
+  /** Into how many the cluster is divided, from the seed. */
+  readonly partitions: number;
   readonly documents: Documents;
   /** Hears of the documents from now on. */
   readonly onStored: (listener: OnStored) => void;
@@ -50,6 +52,8 @@ export interface World {
 /** How long a lease lasts: in some courses so short that owners change when an answer is late. */
 export const LEASES_LAST_MS = [3_000, 3_000, 2_000];
 
+const PARTITIONS = [64, 64, 256] as const;
+
 /**
  * `ttls_ms`: of these the seed draws how long a lease lasts, and which other constants are smaller. Default: all is as in
  * production.
@@ -63,6 +67,8 @@ export function newWorld(seed: number, start_ms: number, ttls_ms: readonly numbe
   const ttl_ms = ttls_ms.length > 1 ? ttls_ms[chance(ttls_ms.length)]! : ttls_ms[0]!;
   note(`leases last ${ttl_ms} ms`);
   if (ttls_ms.length > 1) for (const shrunk of shrinkConstants(chance)) note(shrunk);
+  const partitions = PARTITIONS[chance(PARTITIONS.length)]!;
+  note(`${partitions} partitions`);
   const [memory, leases, disk] = [memoryBus(clock), memoryLeases(clock, ttl_ms), newDisk(clock, chance)];
   const listeners: OnStored[] = [];
   const documents = diskDocuments(disk, (...stored) => listeners.forEach((listen) => listen(...stored)), {
@@ -78,6 +84,7 @@ export function newWorld(seed: number, start_ms: number, ttls_ms: readonly numbe
     trace,
     note,
     leases,
+    partitions,
     documents,
     onStored: (listener) => void listeners.push(listener),
     store,

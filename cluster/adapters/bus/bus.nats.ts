@@ -30,6 +30,7 @@ import {
   type Stream,
   MAX_SYNC_AGE_MS,
   MAX_MAILBOX_LENGTH,
+  MAX_PARTITIONS,
   MAX_ENVELOPE_OVERHEAD_BYTES,
 } from "../../ports/bus.ts";
 import { Fault } from "../../ports/fault.ts";
@@ -62,6 +63,11 @@ const MAX_MESSAGE_BYTES = MAX_ENVELOPE_BYTES + MAX_ENVELOPE_OVERHEAD_BYTES + 16 
 /** Long on purpose: a new epoch makes the server redeliver, not this timer. */
 const ACK_WAIT_MS = 3_600_000;
 const MAX_UNACKNOWLEDGED = 5_000;
+/**
+ * Consumers of a stream: one for each partition, and during a takeover those of its older epochs. Without a number of its own a stream has
+ * that of the server, which is 1,000 on nats-server 2.15.
+ */
+const MAX_CONSUMERS = 2 * MAX_PARTITIONS;
 /** Prefetched per partition and stream, beside what the reader has taken. */
 const MAX_PREFETCH = 100;
 /** A lost pull request is noticed after this time. */
@@ -111,6 +117,7 @@ function configOf({ name, replicas }: NatsLink, stream: Stream): Partial<StreamC
     max_msgs_per_subject: MAX_MAILBOX_LENGTH[stream],
     max_bytes: MAX_STREAM_BYTES[stream],
     max_msg_size: MAX_MESSAGE_BYTES,
+    max_consumers: MAX_CONSUMERS,
     max_age: stream === "sync" ? nanos(MAX_SYNC_AGE_MS) : 0,
     duplicate_window: nanos(DEDUP_WINDOW_MS[stream]),
   };
@@ -124,7 +131,9 @@ async function prepareStreams(link: NatsLink): Promise<void> {
     } catch (problem) {
       if (codeOf(problem) !== STREAM_DIFFERS)
         throw unreachable(`prepare the stream "${config.name}"`, problem);
-      await link.jsm.streams.update(config.name, config).catch((cause: unknown) => {
+      // A stream without it is that of an earlier version, whose cluster has 64 partitions.
+      const { max_consumers: _, ...changeable } = config;
+      await link.jsm.streams.update(config.name, changeable).catch((cause: unknown) => {
         throw unreachable(`change the stream "${config.name}"`, cause);
       });
     }

@@ -37,6 +37,9 @@ type BucketName = (typeof BUCKETS)[number];
 /** The stream in which NATS keeps a bucket. */
 export const bucketStream = (cluster: string, bucket: BucketName): string => `KV_${cluster}-${bucket}`;
 
+/** Where NATS keeps a setting that all nodes share. */
+export const settingSubject = (cluster: string, name: string): string => `$KV.${cluster}-cfg.${name}`;
+
 const isWrongRevision = (problem: unknown): boolean =>
   problem instanceof JetStreamApiError && WRONG_SEQUENCE_CODES.has(problem.code);
 
@@ -85,7 +88,22 @@ async function leasesOn(link: NatsLink, ttl_ms: number, log: Log | undefined): P
   const clocks_stream = bucketStream(cluster, "clocks");
   const clocks_prefix = `$KV.${cluster}-clocks.`;
   const names = BUCKETS.map((name) => bucketStream(cluster, name));
-  const guard = guardStreams(link, names, async () => void (await openBuckets()), log);
+  /** Settings that this node has agreed on: stored again when the buckets were lost, for nodes that join later. */
+  const agreements = new Map<string, string>();
+  async function agree(name: string, value: string): Promise<string> {
+    try {
+      await settings.create(name, value);
+      return value;
+    } catch (problem) {
+      if (!isWrongRevision(problem)) throw problem;
+      return (await settings.get(name))?.string() ?? value;
+    }
+  }
+  async function createBuckets(): Promise<void> {
+    await openBuckets();
+    await Promise.all([...agreements].map(([name, value]) => agree(name, value)));
+  }
+  const guard = guardStreams(link, names, createBuckets, log);
   link.onReconnect(async () => {
     await guard
       .restore()
@@ -165,17 +183,16 @@ async function leasesOn(link: NatsLink, ttl_ms: number, log: Log | undefined): P
 
     agreeOn: (name, value) =>
       reach(`agree on "${name}"`, async () => {
-        const agreed = await settings.create(name, value).then(
-          () => value,
-          async (problem: unknown) => {
-            if (!isWrongRevision(problem)) throw problem;
-            return (await settings.get(name))?.string() ?? value;
-          },
-        );
+        const agreed = await agree(name, value);
+        agreements.set(name, agreed);
         return agreed;
       }),
 
-    overrule: (name, value) => reach(`change "${name}"`, async () => void (await settings.put(name, value))),
+    overrule: (name, value) =>
+      reach(`change "${name}"`, async () => {
+        await settings.put(name, value);
+        agreements.set(name, value);
+      }),
 
     close: () => link.close(),
   };

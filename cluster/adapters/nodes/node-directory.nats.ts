@@ -7,7 +7,7 @@ import type { NodeReport, QueueReport, NodeDirectory } from "../../ports/node-di
 import { partitionOfSubject, readConsumerName, STREAMS, streamName } from "../bus/bus.nats.ts";
 import { hasNoResponder, linkNats, orUnreachable } from "../bus/connection.nats.ts";
 import { isStreamNotFound } from "../bus/stream-guard.nats.ts";
-import { BUCKETS, bucketStream } from "../leases/leases.nats.ts";
+import { BUCKETS, bucketStream, settingSubject } from "../leases/leases.nats.ts";
 import { type Log, LOG_LEVELS } from "../../ports/log.ts";
 
 /** How long reports are collected. A healthy node answers within a few milliseconds, a busy one takes longer. */
@@ -114,6 +114,18 @@ export async function natsNodeDirectory(address: string, log?: Log): Promise<Nod
       reach("list the backlogs", async () => {
         const queues = (await Promise.all(STREAMS.map(queuesOf))).flat();
         return queues.toSorted((a, b) => a.partition - b.partition || a.stream.localeCompare(b.stream));
+      }),
+
+    partitions: () =>
+      reach("look at the agreed settings", async () => {
+        try {
+          const last_by_subj = settingSubject(cluster, "partitions");
+          const stored = await jsm.streams.getMessage(bucketStream(cluster, "cfg"), { last_by_subj });
+          return Number(stored?.string() ?? 0);
+        } catch (problem) {
+          if (isStreamNotFound(problem)) return 0;
+          throw problem;
+        }
       }),
 
     wipe: () =>

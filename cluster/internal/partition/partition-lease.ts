@@ -51,6 +51,7 @@ export interface OwnershipDeps {
   readonly mayOwn: () => boolean;
   /** The documents belong to the nodes of another lease store: this node claims nothing and hands off what it owns. */
   readonly isForeign: () => boolean;
+  readonly partitionCount: number;
   readonly clock: Clock;
   readonly leases: Leases;
   readonly metrics: Metrics;

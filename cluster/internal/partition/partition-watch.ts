@@ -6,7 +6,6 @@
  * node is present that could claim it.
  */
 import type { Node } from "../../node-record.ts";
-import { PARTITIONS } from "../../placement.ts";
 import type { Leases, LeaseSurvey } from "../../ports/leases.ts";
 
 /**
@@ -39,8 +38,10 @@ export function watchPartitions(
     leases,
     metrics,
     log,
+    partitionCount,
   }: Pick<Node, "clock" | "metrics" | "log"> & {
     readonly leases: Leases;
+    readonly partitionCount: number;
   },
   onDeserted: () => void,
 ): PartitionWatch {
@@ -68,12 +69,12 @@ export function watchPartitions(
 
   async function look(): Promise<LeaseSurvey> {
     const survey = await leases.survey();
-    for (let partition = 0; partition < PARTITIONS; partition++) {
+    for (let partition = 0; partition < partitionCount; partition++) {
       if (survey.held.has(partition)) unownedSince.delete(partition);
       else if (!unownedSince.has(partition)) unownedSince.set(partition, clock.mono());
     }
     metrics.gauge("trawl_partitions", { state: "unowned" }, unownedSince.size);
-    metrics.gauge("trawl_partitions", { state: "owned" }, PARTITIONS - unownedSince.size);
+    metrics.gauge("trawl_partitions", { state: "owned" }, partitionCount - unownedSince.size);
     hasCandidates = unownedSince.size === 0 || (await leases.members()).length > 0;
     report();
     return survey;

@@ -77,6 +77,7 @@ export interface ClusterState {
   readonly log: Log;
   readonly tracing: Tracing | undefined;
   readonly nodeName: string;
+  readonly partitionCount: number;
   readonly inbox: Inbox;
   readonly pending: PendingAsks;
   readonly outstanding: Map<string, OutstandingAsk>;
@@ -139,7 +140,7 @@ const plainClientFor =
         validators,
         reply_to: `${of.name}.${operation}#${state.inbox.address(token)}`,
         deadline_ms,
-        partition: partitionOf(of.shard_by, key),
+        partition: partitionOf(of.shard_by, key, state.partitionCount),
         fromPartition,
         serial: state.nextId++,
         dedup_id: idempotency_id === undefined ? `${state.nodeName}:${token}` : token,

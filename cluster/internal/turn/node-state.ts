@@ -25,6 +25,8 @@ export interface NodeDeps {
   /** Default: nothing is traced. */
   readonly tracing?: Tracing | undefined;
   readonly caches?: Pick<CacheLimits, "answers">;
+  /** Into how many partitions the keys are divided. */
+  readonly partitionCount: number;
 }
 
 /** The answer to a caller: a reply that has been checked and frozen, or what went wrong. */

@@ -12,7 +12,7 @@ import { silentTelemetry } from "../../../../cluster/adapters/telemetry/telemetr
 import { virtualClock } from "../../../../cluster/adapters/time/clock.virtual.ts";
 import { seededRandom } from "../../../../cluster/adapters/time/random.seeded.ts";
 import { distributed, type DistributedCluster } from "../../../../cluster/distributed.ts";
-import { partitionOf } from "../../../../cluster/placement.ts";
+import { MIN_PARTITIONS, partitionOf } from "../../../../cluster/placement.ts";
 import { Fault } from "../../../../cluster/ports/fault.ts";
 import { FilingAddress, FilingLimiter, type SourceRequest } from "../../../../schemas/filing-source.ts";
 import { FILING_SLOTS } from "../../../../actors/sources/filings/collections.ts";
@@ -81,7 +81,7 @@ test.each(["gateway", "owner"])(
 
     await clock.advance(3_000);
     expect(sent.length).toBeGreaterThan(10);
-    const partition = partitionOf("filings", "default");
+    const partition = partitionOf("filings", "default", MIN_PARTITIONS);
     const joined: DistributedCluster[] = [];
     const hasMoved = (): boolean => joined.some((node) => node.partitions().includes(partition));
     for (let step = 0; step < 600 && !hasMoved(); step++) {
