@@ -1,7 +1,7 @@
 /**
  * node bench/warm-readers.bench.ts [--pages 112]: CPU time of a page in the first, second and third pass of a new reader,
- * cold beside warmed, and what the start costs. Each variant is a new process of its own; the order is cold, warmed, warmed,
- * cold, so that a slow moment of the machine is not one variant's. Pages: every tenth of ../shared/fixtures/pages/wcxb.
+ * cold beside warmed, and what the start costs. Each variant is a new process of its own; the order is that of VARIANTS and back,
+ * so that a slow moment of the machine is not one variant's. Pages: every tenth of ../shared/fixtures/pages/wcxb.
  */
 import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
@@ -16,6 +16,13 @@ const FOLDER = new URL("../../shared/fixtures/pages/wcxb/html/", import.meta.url
 const MAX_BYTES = 2 ** 20;
 /** Options of the readers of a node (workers.processes.ts, ops/extraction.ts). */
 const READER_FLAGS = ["--max-old-space-size=256", "--max-semi-space-size=32", "--min-semi-space-size=16"];
+const LESS_INLINING = "--max-inlined-bytecode-size-cumulative=150";
+const VARIANTS: Readonly<Record<string, { readonly is_warmed: boolean; readonly flags: readonly string[] }>> =
+  {
+    cold: { is_warmed: false, flags: [LESS_INLINING] },
+    warmed: { is_warmed: true, flags: [LESS_INLINING] },
+    "warmed, V8's inlining": { is_warmed: true, flags: [] },
+  };
 
 const { values } = parseArgs({ options: { pages: { type: "string" }, variant: { type: "string" } } });
 const wanted = Number(values.pages ?? 112);
@@ -43,12 +50,13 @@ function samplePages(): Buffer[] {
   return pages.filter(({ length }) => length < MAX_BYTES);
 }
 
-async function measure(isWarmed: boolean): Promise<object> {
+async function measure(variant: string): Promise<object> {
+  const { is_warmed } = VARIANTS[variant]!;
   const pages = samplePages();
   const began_ms = cpuMs();
   const read = await tasks.page();
   const loaded_ms = cpuMs();
-  if (isWarmed) for (const task of await warm_ups.page()) await read(task, () => 0);
+  if (is_warmed) for (const task of await warm_ups.page()) await read(task, () => 0);
   const warmed_ms = cpuMs();
   const passes: Pass[] = [];
   for (let pass = 0; pass < 3; pass++) {
@@ -74,7 +82,7 @@ async function measure(isWarmed: boolean): Promise<object> {
     });
   }
   return {
-    variant: isWarmed ? "warmed" : "cold",
+    variant,
     pages: pages.length,
     load_ms: rounded(loaded_ms - began_ms),
     warm_up_ms: rounded(warmed_ms - loaded_ms),
@@ -83,12 +91,15 @@ async function measure(isWarmed: boolean): Promise<object> {
   };
 }
 
-if (values.variant !== undefined) console.log(JSON.stringify(await measure(values.variant === "warmed")));
+if (values.variant !== undefined) console.log(JSON.stringify(await measure(values.variant)));
 else {
-  const results = ["cold", "warmed", "warmed", "cold"].map((variant): unknown => {
+  const names = Object.keys(VARIANTS);
+  const results = [...names, ...names.toReversed()].map((variant): unknown => {
     const program = [fileURLToPath(import.meta.url), "--variant", variant, "--pages", String(wanted)];
     return JSON.parse(
-      execFileSync(process.execPath, [...READER_FLAGS, ...program], { encoding: "utf8" }),
+      execFileSync(process.execPath, [...READER_FLAGS, ...VARIANTS[variant]!.flags, ...program], {
+        encoding: "utf8",
+      }),
     ) as unknown;
   });
   console.log(JSON.stringify({ machine: machine(), results }, null, 2));

@@ -91,4 +91,8 @@ export interface PoolSettings {
   readonly stuck_ms: number;
   /** Tasks after which a child is replaced, which bounds memory leaks of libraries. */
   readonly max_tasks: number;
+  /** Time without a task after which a child gives the memory back that garbage takes: a task that comes then waits 0.15 s. Default: never. */
+  readonly rest_ms?: number;
+  /** Options of V8 that a child sets before it loads its task, such as `--max-inlined-bytecode-size-cumulative=150`. One that this V8 does not know changes nothing. */
+  readonly v8_flags?: readonly string[];
 }

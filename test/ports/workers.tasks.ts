@@ -1,3 +1,5 @@
+import { runInNewContext } from "node:vm";
+
 /** Tasks that behave as hostile input makes them behave. Loaded by the children and by the inline adapter alike. */
 const hold: unknown[] = [];
 export const WARM_UP_MESSAGES = 100;
@@ -39,10 +41,11 @@ type Message =
         | "buffers"
         | "one_buffer"
         | "uncloneable"
-        | "grow";
+        | "grow"
+        | "litter";
     }
   | { do: "wait" | "work"; ms: number }
-  | { do: "what"; of: "pid" | "environment" | "cpu" | "forbidden" };
+  | { do: "what"; of: "pid" | "environment" | "cpu" | "forbidden" | "gc" };
 
 async function plain(message: Message, cpu_ms: () => number): Promise<unknown> {
   switch (message.do) {
@@ -77,6 +80,11 @@ async function plain(message: Message, cpu_ms: () => number): Promise<unknown> {
     case "grow":
       hold.push(Buffer.alloc(300 * 2 ** 20, 1));
       return process.pid;
+    case "litter": {
+      // 100 MB of objects that the task holds until its end.
+      const litter = Array.from({ length: 1_000_000 }, (_, number) => ({ number, a: 1, b: 2, c: 3 }));
+      return [process.pid, litter.length];
+    }
     case "uncloneable":
       return () => 1;
     case "wait":
@@ -89,9 +97,11 @@ async function plain(message: Message, cpu_ms: () => number): Promise<unknown> {
   }
 }
 
-async function about(what: "pid" | "environment" | "cpu" | "forbidden", cpu_ms: () => number) {
+async function about(what: "pid" | "environment" | "cpu" | "forbidden" | "gc", cpu_ms: () => number) {
   if (what === "pid") return process.pid;
   if (what === "cpu") return cpu_ms();
+  // Of a new context: V8 makes the functions of its options with each.
+  if (what === "gc") return runInNewContext("typeof gc") as string;
   if (what === "environment") return Object.keys(process.env).filter((name) => !name.startsWith("NODE_"));
   const { readFile, writeFile } = await import("node:fs/promises");
   const { execFile } = await import("node:child_process");

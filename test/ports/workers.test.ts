@@ -18,6 +18,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { inlineWorkers } from "../../cluster/adapters/workers/workers.inline.ts";
+import { rssMb } from "../../cluster/adapters/workers/process-usage.ts";
 import { type ProcessWorkers, processWorkers } from "../../cluster/adapters/workers/workers.processes.ts";
 import type { PoolSettings, Workers } from "../../cluster/ports/workers.ts";
 import { workersSuite } from "./workers.ts";
@@ -234,6 +235,27 @@ describe("workers in processes", () => {
     });
     expect(counts.length).toBeGreaterThan(1);
     expect(counts.at(-1)!.before).toBe(WARM_UP_MESSAGES);
+  });
+
+  test("set options of V8 in a child, and start it where V8 does not know one", async () => {
+    const gcOf = (workers: Workers) => workers.run("plain", { do: "what", of: "gc" });
+    expect(await gcOf(processes())).toEqual({ kind: "done", value: "undefined" });
+    const v8_flags = ["--no-such-option=1", "--expose-gc"];
+    expect(await gcOf(processes({ v8_flags }))).toEqual({ kind: "done", value: "function" });
+  });
+
+  test("give the memory of garbage back when no task comes, and keep it where no rest is set", async () => {
+    const limits = { heap_mb: 256, max_rss_mb: 1_000, replace_above_rss_mb: 1_000 };
+    const pools = [processes(limits), processes({ ...limits, rest_ms: 50 })];
+    const littered = await Promise.all(
+      pools.map((workers) => workers.run<[pid: number]>("plain", { do: "litter" })),
+    );
+    const [busy, rested] = littered.map((work) => (work.kind === "done" ? work.value[0] : 0)) as [
+      number,
+      number,
+    ];
+    await until(() => rssMb(rested)! < rssMb(busy)! - 32, "the memory of a child at rest");
+    expect(await Promise.all(pools.map((workers) => pidOf(workers)))).toEqual([busy, rested]);
   });
 
   test("start a task in a child that is not warm when the warm one has died", async () => {

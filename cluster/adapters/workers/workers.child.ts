@@ -3,14 +3,24 @@
  * after another; results that are there within FLUSH_MS leave together. It has an empty environment, may read the project's files and nothing else, and may not write, start
  * processes or use the network. The parent enforces the limits; the child ends when its parent does.
  *
- * Arguments: URL of the module with the tasks, name of the task, `warmed` or `cold`: whether it does the warm-up.
+ * Arguments: URL of the module with the tasks, name of the task, ChildSettings as JSON.
  */
 import { readSync } from "node:fs";
 import { setImmediate as nextRound } from "node:timers/promises";
+import { getHeapStatistics, setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import type { Task, Tasks, WarmUps } from "../../ports/workers.ts";
 
 /** Long byte arrays come through a pipe with this number; workers.processes.ts says why. */
 const BYTES_FD = 3;
+
+export interface ChildSettings {
+  /** Whether it does the warm-up. */
+  readonly is_warmed: boolean;
+  /** See PoolSettings. Null: never. */
+  readonly rest_ms: number | null;
+  readonly v8_flags: readonly string[];
+}
 
 /** Tasks are sent as a list: the child runs them in this order. */
 export interface Order {
@@ -39,6 +49,10 @@ export type Result = { readonly cpu_ms: number } & (
 const FLUSH_MS = 10;
 /** CPU time after which a warm-up is left as it is. The one of pages takes 1 to 2 s. */
 const MAX_WARM_UP_MS = 10_000;
+/** A collection is worth its time from here. One of a reader of pages gives 120 MB back, and the next page compiles for 20 ms what V8 has dropped with the garbage. */
+const WORTH_BYTES = 32 * 2 ** 20;
+/** Between two collections, so that a page now and then does not pay for one each time. */
+const COLLECT_EVERY_MS = 60_000;
 
 // Only the parent ends a child: a signal to the whole process group must not, because the parent drains first.
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => {});
@@ -47,10 +61,16 @@ process.on("disconnect", () => process.exit(0));
 process.on("unhandledRejection", () => {});
 for (const way of ["fetch", "WebSocket", "EventSource"]) Reflect.deleteProperty(globalThis, way);
 
-const [address, name, warmth] = process.argv.slice(2) as [string, string, "warmed" | "cold"];
+const [address, name, settings] = process.argv.slice(2) as [string, string, string];
+const { is_warmed, rest_ms, v8_flags } = JSON.parse(settings) as ChildSettings;
+// Not on the command line: Node ends at an option that its V8 does not know.
+for (const flag of v8_flags) setFlagsFromString(flag);
 const { tasks, warm_ups } = (await import(address)) as { tasks: Tasks; warm_ups?: WarmUps };
 const task = await tasks[name]!();
-const warm_up = warmth === "warmed" ? ((await warm_ups?.[name]?.()) ?? []) : [];
+const warm_up = is_warmed ? ((await warm_ups?.[name]?.()) ?? []) : [];
+const collect = rest_ms === null ? null : collector();
+let rest_timer: NodeJS.Timeout | undefined;
+let left = { at_ms: -Infinity, bytes: 0 };
 let unsent: Result[] = [];
 let flush_timer: NodeJS.Timeout | undefined;
 let carrying: Promise<void> | undefined;
@@ -59,6 +79,27 @@ report({ kind: "ready", is_warm: warm_up.length === 0 });
 if (warm_up.length > 0) {
   await warmUp(warm_up);
   report({ kind: "warm" });
+}
+restLater();
+
+/** V8's own function, which gives pages back and makes the space for young objects small again. Other ways (the inspector) are closed to a child. */
+function collector(): () => void {
+  setFlagsFromString("--expose-gc");
+  const gc = runInNewContext("gc") as (options: object) => void;
+  setFlagsFromString("--no-expose-gc");
+  return () => gc({ type: "major", execution: "sync", flavor: "last-resort" });
+}
+
+/** Collects when no task has come for `rest_ms`. */
+function restLater(): void {
+  if (collect === null || rest_ms === null) return;
+  clearTimeout(rest_timer);
+  const wait_ms = Math.max(rest_ms, left.at_ms + COLLECT_EVERY_MS - performance.now());
+  rest_timer = setTimeout(() => {
+    if (getHeapStatistics().total_physical_size - left.bytes < WORTH_BYTES) return;
+    collect();
+    left = { at_ms: performance.now(), bytes: getHeapStatistics().total_physical_size };
+  }, wait_ms).unref();
 }
 
 /** Tasks that come meanwhile, because no child is warm yet, wait for one message of it at most. */
@@ -74,6 +115,7 @@ async function warmUp(messages: readonly unknown[]): Promise<void> {
 }
 
 async function carryOut(orders: readonly Order[]): Promise<void> {
+  clearTimeout(rest_timer);
   let flushed_ms = performance.now();
   for (const order of orders) {
     // A task with long bytes may take long itself.
@@ -88,6 +130,7 @@ async function carryOut(orders: readonly Order[]): Promise<void> {
     unsent.push(result);
   }
   flush();
+  restLater();
 }
 
 async function resultOf(run: Task, order: Order): Promise<Result> {

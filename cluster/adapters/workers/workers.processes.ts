@@ -36,7 +36,7 @@ import {
 } from "./fair-queue.ts";
 import { launcherOf } from "./launcher.ts";
 import { cpuMs, rssMb } from "./process-usage.ts";
-import type { Order, Report, Result } from "./workers.child.ts";
+import type { ChildSettings, Order, Report, Result } from "./workers.child.ts";
 
 interface Options {
   /** The module of the project that exports `tasks` (see Tasks in cluster/ports/workers.ts). */
@@ -582,7 +582,7 @@ function packageFolders(root: string): readonly string[] {
  */
 function starter(tasks: URL, is_warmed: boolean): (name: string, limits: PoolSettings) => ChildProcess {
   const program = fileURLToPath(new URL("./workers.child.ts", import.meta.url));
-  return (name, { heap_mb, max_rss_mb }) => {
+  return (name, { heap_mb, max_rss_mb, rest_ms = null, v8_flags = [] }) => {
     const folders = readableFolders();
     const launchers = launcherOf(max_rss_mb);
     const flags = [
@@ -597,7 +597,8 @@ function starter(tasks: URL, is_warmed: boolean): (name: string, limits: PoolSet
       "--permission",
       ...[...folders].map((path) => `--allow-fs-read=${path}`),
     ];
-    return fork(program, [tasks.href, name, is_warmed ? "warmed" : "cold"], {
+    const settings: ChildSettings = { is_warmed, rest_ms, v8_flags };
+    return fork(program, [tasks.href, name, JSON.stringify(settings)], {
       execPath: launchers[0] ?? process.execPath,
       execArgv: launchers.length > 0 ? [...launchers.slice(1), process.execPath, ...flags] : flags,
       env: ENVIRONMENT,
