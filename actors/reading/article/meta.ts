@@ -228,27 +228,39 @@ function userAt(address: string | null | undefined, page: string): string[] {
   return name === undefined ? [] : [name];
 }
 
+/** What lookAround finds, and what each of its parts needs for a node. */
+interface Around {
+  readonly tree: Tree;
+  readonly names: Names;
+  readonly unseen: Uint8Array;
+  readonly away: Uint8Array;
+  readonly isAuthor: (node: number) => boolean;
+  readonly isUser: (node: number) => boolean;
+  readonly isDate: (node: number) => boolean;
+  readonly authors: Visible["authors"];
+  readonly dates: Visible["dates"];
+}
+
+/**
+ * Several short functions and not one: V8 optimises a function anew as often as a page shows it a case that it has not seen, and
+ * one of their length took a tenth of the CPU time of a new reader's first hundred pages.
+ */
 function lookAround(tree: Tree, names: Names, unseen: Uint8Array, firstProse: number | undefined): Visible {
-  const authors = {
-    rel: [] as string[],
-    relBeside: [] as string[],
-    itemprop: [] as string[],
-    named: [] as NamedAuthor[],
-    users: [] as string[],
-  };
-  const dates = {
-    itemprop: [] as string[],
-    time: [] as string[],
-    named: [] as string[],
-    modified: [] as string[],
-  };
   const count = tree.tag.length;
   const away = new Uint8Array(count);
   const framed = new Uint8Array(count);
   const isNotHere = namedLike(names, NOT_HERE);
-  const isAuthor = namedLike(names, AUTHOR_NAMES);
-  const isUser = namedLike(names, USER_NAMES);
-  const isDate = namedLike(names, DATE_NAMES);
+  const around: Around = {
+    tree,
+    names,
+    unseen,
+    away,
+    isAuthor: namedLike(names, AUTHOR_NAMES),
+    isUser: namedLike(names, USER_NAMES),
+    isDate: namedLike(names, DATE_NAMES),
+    authors: { rel: [], relBeside: [], itemprop: [], named: [], users: [] },
+    dates: { itemprop: [], time: [], named: [], modified: [] },
+  };
   for (let i = 1; i < count; i += 1) {
     const up = tree.parent[i]!;
     const tag = tree.tag[i]!;
@@ -259,55 +271,85 @@ function lookAround(tree: Tree, names: Names, unseen: Uint8Array, firstProse: nu
     framed[i] = tag === "nav" || footer || (aside && isNotHere(i)) ? 1 : framed[up]!;
     if (tag === "#text") continue;
     if (framed[i] || aside) away[i] = 1;
-    const attributes = tree.attributes[i];
-    if (!attributes) continue;
+    if (!tree.attributes[i]) continue;
     if (isNotHere(i) && tree.end[i]! - i < 0.5 * count) away[i] = 1;
-    if (unseen[i] && attributes["itemprop"] === undefined && attributes["property"] === undefined) continue;
-    const itemprop = attributes["itemprop"];
-    if (attributes["rel"]?.includes("author") && tag === "a") {
-      const links = away[i] ? authors.relBeside : authors.rel;
-      if (links.length < 6) links.push(nodeText(tree, i, 120, unseen));
-    }
-    if (itemprop === "author" || itemprop === "creator") {
-      if (away[i]) continue;
-      let name = attributes["content"] ?? "";
-      for (let j = i + 1; name === "" && j < tree.end[i]! && j < i + 60; j += 1)
-        if (tree.attributes[j]?.["itemprop"] === "name")
-          name = tree.attributes[j]?.["content"] ?? nodeText(tree, j, 120, unseen);
-      if (authors.itemprop.length < 6)
-        authors.itemprop.push(name || (userIn(tree, i, unseen) ?? nodeText(tree, i, 120, unseen)));
-    } else if (!away[i] && isAuthor(i) && authors.named.length < 12) {
-      const text = bylineText(tree, i, unseen);
-      if (text.length >= 2 && text.length < 90) authors.named.push({ node: i, text });
-      const user = authors.users.length < 3 ? userIn(tree, i, unseen) : null;
-      if (user !== null) authors.users.push(user);
-    }
-    if (authors.users.length < 3 && isUser(i)) {
-      const text = userIn(tree, i, unseen) ?? nodeText(tree, i, 60, unseen);
-      if (text.length >= 2 && text.length < 40 && !/\s\S+\s\S+\s/.test(text)) authors.users.push(text);
-    }
-    // RDFa says the same with a prefix.
-    const property = itemprop ?? attributes["property"]?.replace(/^\w+:/, "");
-    if (property === "datePublished" || property === "dateCreated" || property === "uploadDate") {
-      if (!away[i])
-        dates.itemprop.push(attributes["content"] ?? attributes["datetime"] ?? nodeText(tree, i, 80, unseen));
-    } else if (property === "dateModified")
-      dates.modified.push(attributes["content"] ?? attributes["datetime"] ?? nodeText(tree, i, 80, unseen));
-    else if (!away[i] && tag === "time") {
-      const value = attributes["datetime"] || nodeText(tree, i, 80, unseen);
-      const changed =
-        UPDATED.test(`${names.words[names.of[i]!]} ${nodeText(tree, up, 60, unseen).toLowerCase()}`) &&
-        !/publish|posted/i.test(nodeText(tree, up, 60, unseen));
-      if (attributes["pubdate"] !== undefined) dates.itemprop.push(value);
-      else if (dates.time.length < 8 && !changed) dates.time.push(value);
-      else if (changed && dates.modified.length < 4) dates.modified.push(value);
-    } else if (!away[i] && isDate(i) && dates.named.length < 12) {
-      const whole = attributes["datetime"] ?? attributes["content"] ?? nodeText(tree, i, 100, unseen);
-      const text = beforeChange(whole);
-      if (text.length >= 6 && whole.length < 100 && /\d/.test(text)) dates.named.push(text);
-    }
+    lookAt(around, i);
   }
-  return { authors, dates, framed };
+  return { authors: around.authors, dates: around.dates, framed };
+}
+
+function lookAt(around: Around, node: number): void {
+  const { tree, unseen, away } = around;
+  const attributes = tree.attributes[node]!;
+  const itemprop = attributes["itemprop"];
+  if (unseen[node] && itemprop === undefined && attributes["property"] === undefined) return;
+  if (tree.tag[node] === "a" && attributes["rel"]?.includes("author")) noteRelated(around, node);
+  if (itemprop === "author" || itemprop === "creator") {
+    if (away[node]) return;
+    noteDeclared(around, node);
+  } else if (!away[node] && around.isAuthor(node)) noteNamed(around, node);
+  if (around.isUser(node)) noteUser(around, node);
+  // RDFa says the same with a prefix.
+  const property = itemprop ?? attributes["property"]?.replace(/^\w+:/, "");
+  if (property === "datePublished" || property === "dateCreated" || property === "uploadDate") {
+    if (!away[node]) around.dates.itemprop.push(datedText(around, node));
+  } else if (property === "dateModified") around.dates.modified.push(datedText(around, node));
+  else if (!away[node] && tree.tag[node] === "time") noteTime(around, node);
+  else if (!away[node] && around.isDate(node)) noteDate(around, node);
+}
+
+function noteRelated({ tree, unseen, away, authors }: Around, node: number): void {
+  const links = away[node] ? authors.relBeside : authors.rel;
+  if (links.length < 6) links.push(nodeText(tree, node, 120, unseen));
+}
+
+function noteDeclared({ tree, unseen, authors }: Around, node: number): void {
+  let name = tree.attributes[node]?.["content"] ?? "";
+  for (let j = node + 1; name === "" && j < tree.end[node]! && j < node + 60; j += 1)
+    if (tree.attributes[j]?.["itemprop"] === "name")
+      name = tree.attributes[j]?.["content"] ?? nodeText(tree, j, 120, unseen);
+  if (authors.itemprop.length < 6)
+    authors.itemprop.push(name || (userIn(tree, node, unseen) ?? nodeText(tree, node, 120, unseen)));
+}
+
+function noteNamed({ tree, unseen, authors }: Around, node: number): void {
+  if (authors.named.length >= 12) return;
+  const text = bylineText(tree, node, unseen);
+  if (text.length >= 2 && text.length < 90) authors.named.push({ node, text });
+  const user = authors.users.length < 3 ? userIn(tree, node, unseen) : null;
+  if (user !== null) authors.users.push(user);
+}
+
+function noteUser({ tree, unseen, authors }: Around, node: number): void {
+  if (authors.users.length >= 3) return;
+  const text = userIn(tree, node, unseen) ?? nodeText(tree, node, 60, unseen);
+  if (text.length >= 2 && text.length < 40 && !/\s\S+\s\S+\s/.test(text)) authors.users.push(text);
+}
+
+function noteTime({ tree, names, unseen, dates }: Around, node: number): void {
+  const attributes = tree.attributes[node]!;
+  const up = tree.parent[node]!;
+  const value = attributes["datetime"] || nodeText(tree, node, 80, unseen);
+  const changed =
+    UPDATED.test(`${names.words[names.of[node]!]} ${nodeText(tree, up, 60, unseen).toLowerCase()}`) &&
+    !/publish|posted/i.test(nodeText(tree, up, 60, unseen));
+  if (attributes["pubdate"] !== undefined) dates.itemprop.push(value);
+  else if (dates.time.length < 8 && !changed) dates.time.push(value);
+  else if (changed && dates.modified.length < 4) dates.modified.push(value);
+}
+
+function noteDate({ tree, unseen, dates }: Around, node: number): void {
+  if (dates.named.length >= 12) return;
+  const { datetime, content } = tree.attributes[node]!;
+  const whole = datetime ?? content ?? nodeText(tree, node, 100, unseen);
+  const text = beforeChange(whole);
+  if (text.length >= 6 && whole.length < 100 && /\d/.test(text)) dates.named.push(text);
+}
+
+/** What an element says its date is, in the attribute for values first. */
+function datedText({ tree, unseen }: Around, node: number): string {
+  const { content, datetime } = tree.attributes[node]!;
+  return content ?? datetime ?? nodeText(tree, node, 80, unseen);
 }
 
 const TAGS_MAX = 500;
