@@ -2,7 +2,8 @@
  * Assembly: many processes over a bus, leases and documents that all of them share.
  *
  * Every node can ask; a node with the role `owns` also owns partitions. An ask for a key of this node stays in the
- * process, any other is an envelope on the stream SYNC; a tell is an envelope on WORK. partition.ts reads them.
+ * process, any other goes to its owner over the bus, or waits for one on the stream SYNC; a tell is an envelope on WORK.
+ * partition.ts reads them.
  */
 import type { Actor } from "./actor.ts";
 import type { ByteBudget } from "./byte-budget.ts";

@@ -3,7 +3,8 @@
  * replies go directly to the node that asked.
  *
  * Delivery is at least once and in order per mailbox: an envelope stays in its queue until the owner acknowledges it,
- * and the next owner gets what the last one did not acknowledge. Only the reader with the newest epoch may read and
+ * and the next owner gets what the last one did not acknowledge. An ask may go past the queue to an owner that reads: then the
+ * connection that sent it keeps it until it is answered, and sends it to the next owner. Only the reader with the newest epoch may read and
  * acknowledge a partition.
  */
 
@@ -52,7 +53,7 @@ export interface Delivery {
   /** Unique among the deliveries to this reader. */
   readonly id: string;
   readonly envelope: Envelope;
-  /** When the bus stored it, in Unix milliseconds of the bus. */
+  /** When the bus stored it, in Unix milliseconds of the bus. Infinity: it came past the queue, and did not wait. */
   readonly sent_ms: number;
   /**
    * Removes the envelope from its queue; may be repeated. True: it is removed. False: a newer reader owns the partition
@@ -67,7 +68,7 @@ export interface Subscription {
   stop(): void;
   /** Removes this reader from the bus. Unacknowledged envelopes go to the next reader. */
   remove(): Promise<void>;
-  /** For each stream, the id of the oldest delivery that the bus counts as unacknowledged. */
+  /** For each stream, the id of the oldest delivery from its queue that the bus counts as unacknowledged. */
   oldestUnacknowledged(): Promise<readonly string[]>;
   /** How many envelopes of the stream `work` were stored already when it was opened: the first of that stream to be delivered. */
   readonly backlog: number;
@@ -82,7 +83,10 @@ export interface Inbox {
 
 /** All methods throw Fault bus_unreachable, mailbox_full, message_too_large or lease_lost, and nothing else. */
 export interface Bus {
-  /** Stores an envelope. False: an envelope with the same `dedup_id` is stored already. */
+  /**
+   * Stores an envelope. False: an envelope with the same `dedup_id` is stored already. For an ask with an address for its reply that
+   * goes past the queue it resolves when the reply has come, or when the caller has left.
+   */
   send(envelope: Envelope): Promise<boolean>;
   /**
    * Reads a partition as its owner of this epoch, in order per mailbox. Envelopes that older epochs left unacknowledged

@@ -1,5 +1,5 @@
 /** Promises of every bus (cluster/ports/bus.ts). */
-import { expect, test, vi } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import {
   type Bus,
   type Delivery,
@@ -273,6 +273,113 @@ export function busSuite(connect: () => Promise<Bus>): void {
     const fault = { name: "Fault", code: "message_too_large" };
     await expect(send(envelope(`${text}${"é".repeat(20_000)}`))).rejects.toMatchObject(fault);
     await reader.got[0]!.acknowledge();
+  });
+
+  describe("asks with an inbox, of a partition that is read", () => {
+    async function asking() {
+      const { post, envelope, ...more } = await one();
+      const answers: string[] = [];
+      const inbox = await post.inbox((token) => answers.push(token));
+      const ask = (token: string, extra: Partial<Envelope> = {}): Envelope =>
+        envelope(token, {
+          stream: "sync",
+          reply_to: `counter.get#${inbox.address(token)}`,
+          timeout_ms: 60_000,
+          ...extra,
+        });
+      const answer = async (delivery: Delivery): Promise<void> => {
+        const reply_to = delivery.envelope.reply_to!;
+        await post.answer(reply_to.slice(reply_to.indexOf("#") + 1), "{}");
+        await delivery.acknowledge();
+      };
+      /** Not awaited: it resolves with the answer at the latest. */
+      const sendAsk = (token: string, extra: Partial<Envelope> = {}): void => {
+        post.send(ask(token, extra)).catch((problem: { readonly code: string }) => {
+          answers.push(`${token} ${problem.code}`);
+        });
+      };
+      return { post, envelope, answers, inbox, ask, sendAsk, answer, ...more };
+    }
+
+    test("arrive whole and in order, and are answered", async () => {
+      const { read, ask, sendAsk, answer, answers, inbox } = await asking();
+      const reader = await read();
+      const tokens = Array.from({ length: 50 }, (_, n) => `t${n}`);
+      const key = "münchen.example https://x";
+      for (const token of tokens) sendAsk(token, { key });
+      await reader.have(50);
+      expect(reader.got[0]!.envelope).toEqual(ask("t0", { key }));
+      expect(reader.bodies()).toEqual(tokens);
+      for (const delivery of reader.got) await answer(delivery);
+      await vi.waitFor(() => expect(answers).toEqual(tokens), { timeout: 5_000 });
+      await inbox.close();
+      await reader.remove();
+    });
+
+    test("go to the next owner where the last one did not answer, and not where it did", async () => {
+      const { send, read, sendAsk, answer, answers, envelope } = await asking();
+      const first = await read();
+      for (const token of ["answered", "open"]) sendAsk(token);
+      await first.have(2);
+      await answer(first.got[0]!);
+      await vi.waitFor(() => expect(answers).toEqual(["answered"]), { timeout: 5_000 });
+      const second = await read();
+      await second.have(1);
+      expect(second.bodies()).toEqual(["open"]);
+      const { timeout_ms } = second.got[0]!.envelope;
+      expect(timeout_ms).toBeGreaterThan(0);
+      expect(timeout_ms).toBeLessThanOrEqual(60_000);
+      await answer(second.got[0]!);
+      await vi.waitFor(() => expect(answers).toEqual(["answered", "open"]), { timeout: 5_000 });
+      const third = await read();
+      await send(envelope("last", { stream: "sync" }));
+      await third.have(1);
+      expect(third.bodies()).toEqual(["last"]);
+    });
+
+    test("wait for an owner where there is none", async () => {
+      const { read, sendAsk } = await asking();
+      sendAsk("early");
+      const first = await read();
+      await first.have(1);
+      await first.got[0]!.acknowledge();
+      first.stop();
+      sendAsk("late");
+      const second = await read();
+      await second.have(1);
+      expect(second.bodies()).toEqual(["late"]);
+    });
+
+    test("are refused over an actor's limit, not those for others, and taken when some are read", async () => {
+      const { send, read, ask, sendAsk, answer, answers } = await asking();
+      const reader = await read();
+      const many = Array.from({ length: MAX_MAILBOX_LENGTH.sync }, (_, n) => `m${n}`);
+      for (const token of many) sendAsk(token);
+      await reader.have(many.length);
+      await expect(send(ask("over"))).rejects.toMatchObject({ name: "Fault", code: "mailbox_full" });
+      sendAsk("other", { key: "other" });
+      await reader.have(many.length + 1);
+      await answer(reader.got[7]!);
+      await reader.got[7]!.acknowledge();
+      await vi.waitFor(() => expect(answers).toEqual(["m7"]), { timeout: 5_000 });
+      sendAsk("more");
+      await reader.have(many.length + 2);
+      await expect(send(ask("over"))).rejects.toMatchObject({ name: "Fault", code: "mailbox_full" });
+    });
+
+    test("wait, in order, while their reader has no room, and tells do not", async () => {
+      const { send, read, sendAsk, envelope } = await asking();
+      const room = Promise.withResolvers<void>();
+      let asks = 0;
+      const reader = await read({ onTaken: () => (asks++ === 0 ? room.promise : undefined) });
+      for (const token of ["a", "b", "c"]) sendAsk(token);
+      await send(envelope("told"));
+      await reader.have(2);
+      expect(reader.bodies()).toEqual(["a", "told"]);
+      room.resolve();
+      await reader.have(4);
+      expect(reader.bodies()).toEqual(["a", "told", "b", "c"]);
+    });
   });
 
   test("carries replies to their inbox, and drops those without one", async () => {

@@ -217,6 +217,96 @@ const create = async (leases: Leases, partition: number, node: string) => {
   return leases.create(partition, node, { store_id, generation: 1, revision: 0 });
 };
 
+describe.skipIf(shared === null)("asks between connections of one NATS", () => {
+  async function asking() {
+    const address = `${shared!["TRAWL_BUS"]}/asks-${Date.now()}-${Math.round(performance.now())}`;
+    const [caller, owner, link] = [
+      await natsBus(address),
+      await natsBus(address),
+      await linkNats(address, { purpose: "test" }),
+    ];
+    const answers: string[] = [];
+    const inbox = await caller.inbox((token) => answers.push(token));
+    /** Resolves when the server has the ask; where the partition has no reader, when the server has said so. */
+    const ask = async (token: string): Promise<void> => {
+      const reply_to = `counter.get#${inbox.address(token)}`;
+      void caller.send(envelope(token, { stream: "sync", reply_to, timeout_ms: 60_000 }));
+      await caller.ping();
+    };
+    /** Asks in the stream, as none is acknowledged. */
+    const stored = async (): Promise<number> => {
+      const options = { subjects_filter: `${link.name}.s.1.>` };
+      const { state } = await link.jsm.streams.info(`${link.name}-SYNC`, options);
+      return Object.values(state.subjects ?? {}).reduce((sum, count) => sum + count, 0);
+    };
+    const connect = () => natsBus(address);
+    /** The server knows of everything that the connection reads. */
+    const isKnown = () => owner.ping();
+    const closed = () => Promise.all([caller, owner, link].map((connection) => connection.close()));
+    return { owner, ask, stored, connect, isKnown, closed, answers };
+  }
+  const bodiesOf = (got: readonly Delivery[]) =>
+    got.map(({ envelope: { body } }) => JSON.parse(body) as unknown);
+
+  test("are stored only where no owner takes them", async () => {
+    const { owner, ask, stored, isKnown, closed, answers } = await asking();
+    await ask("before");
+    await vi.waitFor(async () => expect(await stored()).toBe(1));
+    const { got } = await reader(owner, 1);
+    await isKnown();
+    for (const token of ["one", "two"]) await ask(token);
+    await vi.waitFor(() => expect(new Set(bodiesOf(got))).toEqual(new Set(["before", "one", "two"])));
+    expect(await stored()).toBe(1);
+    for (const delivery of got) {
+      await owner.answer(delivery.envelope.reply_to!.split("#")[1]!, "{}");
+      await delivery.acknowledge();
+    }
+    await vi.waitFor(() => expect(answers).toHaveLength(3));
+    await closed();
+  });
+
+  test("of an owner that dies go to the next one, which comes over another connection", async () => {
+    const { owner, ask, stored, connect, isKnown, closed } = await asking();
+    const first = await reader(owner, 1);
+    await isKnown();
+    await ask("open");
+    await vi.waitFor(() => expect(first.got).toHaveLength(1));
+    await owner.close();
+    const next = await connect();
+    const second = await reader(next, 2);
+    await vi.waitFor(() => expect(bodiesOf(second.got)).toEqual(["open"]));
+    expect(await stored()).toBe(0);
+    await next.close();
+    await closed();
+  });
+
+  test("are not taken by an owner without a valid lease, and wait for the next one", async () => {
+    const { owner, ask, stored, connect, isKnown, closed } = await asking();
+    let isValid = true;
+    const got: Delivery[] = [];
+    const deliver = (delivery: Delivery): void => void got.push(delivery);
+    const reading = await owner.subscribe(
+      1,
+      1,
+      deliver,
+      () => {},
+      () => isValid,
+    );
+    await isKnown();
+    await ask("early");
+    await vi.waitFor(() => expect(got).toHaveLength(1));
+    isValid = false;
+    await ask("late");
+    await vi.waitFor(async () => expect(await stored()).toBe(1));
+    reading.stop();
+    const next = await connect();
+    const second = await reader(next, 2);
+    await vi.waitFor(() => expect(new Set(bodiesOf(second.got))).toEqual(new Set(["early", "late"])));
+    await next.close();
+    await closed();
+  });
+});
+
 describe.skipIf(shared === null)("a NATS server of its own", async () => {
   const engine = shared && (await ownEngine("bus"));
   afterAll(() => engine?.stop());

@@ -1,6 +1,6 @@
 /**
  * The bus on NATS JetStream: two work-queue streams, with one pull consumer per stream and partition, whose name
- * carries the epoch. The new owner of a partition deletes the consumers of older epochs. The server then redelivers
+ * carries the epoch. An ask goes past its stream while its partition has an owner (direct-asks.nats.ts). The new owner of a partition deletes the consumers of older epochs. The server then redelivers
  * what they had not acknowledged and refuses their later acknowledgements. Replies are plain NATS messages.
  *
  * The backlog stays in the server: at most MAX_PREFETCH envelopes of a partition and stream are on their way to this
@@ -18,7 +18,7 @@ import {
   StorageType,
   type StreamConfig,
 } from "@nats-io/jetstream";
-import { createInbox, headers, type MsgHdrs, nanos, RequestError } from "nats";
+import { createInbox, headers, type Msg, type MsgHdrs, nanos, RequestError } from "nats";
 import {
   type Bus,
   type Delivery,
@@ -35,6 +35,7 @@ import {
 } from "../../ports/bus.ts";
 import { Fault } from "../../ports/fault.ts";
 import { linkNats, type NatsLink, unreachable } from "./connection.nats.ts";
+import { directAsks } from "./direct-asks.nats.ts";
 import { watchAcknowledgements } from "./acknowledgements.nats.ts";
 import { guardStreams } from "./stream-guard.nats.ts";
 import type { Log } from "../../ports/log.ts";
@@ -96,8 +97,7 @@ export function tokenOf(key: string): string {
   return `${plain.replaceAll(/[^a-z0-9_-]/g, "-").slice(0, 40)}-${digest}`;
 }
 
-const subjectOf = (cluster: string, { stream, partition, name, key }: Envelope): string =>
-  `${cluster}.${SUBJECT_TOKEN[stream]}.${partition}.${name}.${tokenOf(key)}`;
+const subjectOf = (prefix: string, { name, key }: Envelope): string => `${prefix}.${name}.${tokenOf(key)}`;
 /** Null: a message that asks for its acknowledgement alone. */
 export function partitionOfSubject(subject: string): number | null {
   const token = subject.split(".")[2];
@@ -150,7 +150,15 @@ function headOf({ key, reply_to, timeout_ms, dedup_id: once }: Envelope): MsgHdr
   return head;
 }
 
-function envelopeOf(stream: Stream, partition: number, { subject, headers: head, data }: JsMsg): Envelope {
+function envelopeOf(
+  stream: Stream,
+  partition: number,
+  {
+    subject,
+    headers: head,
+    data,
+  }: Pick<Msg, "subject" | "data"> & { readonly headers?: MsgHdrs | undefined },
+): Envelope {
   const header = (name: string): string | null => {
     const text = head?.get(name) ?? "";
     return text === "" ? null : decodeURIComponent(text);
@@ -178,6 +186,9 @@ function encodeBody(what: string, body: string): Buffer {
   return bytes;
 }
 
+const encodeMessage = ({ name, key, body }: Envelope): Buffer =>
+  encodeBody(`a message to "${name}/${key}"`, body);
+
 export interface NatsBus extends Bus {
   /** Streams that acknowledge nothing, although NATS answers: as of the last ping. */
   readonly silentStreams: () => readonly string[];
@@ -198,6 +209,18 @@ export async function natsBus(address: string, log?: Log): Promise<NatsBus> {
   const streamNames = streams.map(({ name }) => name);
   const guard = guardStreams(link, streamNames, () => prepareStreams(link), log);
   const acknowledgements = watchAcknowledgements(link, streams, guard.run, log);
+  const direct = directAsks({
+    nc,
+    name: cluster,
+    encode: (envelope, prefix) => ({
+      subject: subjectOf(prefix, envelope),
+      headers: headOf(envelope),
+      body: encodeMessage(envelope),
+    }),
+    decode: (partition, message) => envelopeOf("sync", partition, message),
+    store: (envelope) => store(envelope),
+    log,
+  });
   // A cluster of servers may have lost its memory streams, a server all of them.
   link.onReconnect(async () => {
     await guard
@@ -298,10 +321,12 @@ export async function natsBus(address: string, log?: Log): Promise<NatsBus> {
       throw new Fault("lease_lost", `Cannot read partition ${partition}: its lease is no longer valid`);
 
     const pulls: { stop(): void }[] = [];
+    let asks: { stop(): void } | null = null;
     let backlog = 0;
     let stopped = false;
     const stop = (): void => {
       stopped = true;
+      asks?.stop();
       for (const pull of pulls) pull.stop();
     };
     const remove = async (): Promise<void> => {
@@ -357,6 +382,7 @@ export async function natsBus(address: string, log?: Log): Promise<NatsBus> {
         throw new Fault("lease_lost", `Cannot read partition ${partition}: another consumer reads it`);
       throw failed.reason;
     }
+    asks = direct.read(partition, { deliver, isLeaseValid });
 
     return {
       backlog,
@@ -386,12 +412,19 @@ export async function natsBus(address: string, log?: Log): Promise<NatsBus> {
   // --- sending ----------------------------------------------------------------------------------------------------
 
   async function send(envelope: Envelope): Promise<boolean> {
-    const { stream, name, key } = envelope;
-    const body = encodeBody(`a message to "${name}/${key}"`, envelope.body);
+    const reconnected = link.connected();
+    if (reconnected) await reconnected;
+    if (envelope.stream === "sync" && (await direct.send(envelope))) return true;
+    return store(envelope);
+  }
+
+  async function store(envelope: Envelope): Promise<boolean> {
+    const { stream, name, key, partition } = envelope;
+    const body = encodeMessage(envelope);
     const reconnected = link.connected();
     if (reconnected) await reconnected;
     try {
-      const subject = subjectOf(cluster, envelope);
+      const subject = subjectOf(`${cluster}.${SUBJECT_TOKEN[stream]}.${partition}`, envelope);
       const { duplicate } = await guard.run(() => js.publish(subject, body, { headers: headOf(envelope) }));
       acknowledgements.record(streamName(cluster, stream), true);
       return !duplicate;
@@ -421,6 +454,7 @@ export async function natsBus(address: string, log?: Log): Promise<NatsBus> {
     const subscription = nc.subscribe(`${base}.*`, {
       callback(problem, message) {
         if (problem) return;
+        direct.answered(message.subject);
         receive(message.subject.slice(base.length + 1), message.string());
       },
     });
