@@ -75,8 +75,11 @@ export interface StartedService {
   readonly stop: () => Promise<void>;
 }
 
+/** Where a program's log goes: nowhere, or into a pipe that this process reads, as that of a service under systemd or in a container. */
+type LogTo = "nowhere" | "pipe";
+
 /**
- * A program on one core, its log thrown away. It does not outlive this process, however that ends: left behind it would share its port
+ * A program on one core. It does not outlive this process, however that ends: left behind it would share its port
  * with the program of the next run. `folder`: where it runs.
  */
 export function pinned(
@@ -84,16 +87,18 @@ export function pinned(
   args: readonly string[],
   env: Record<string, string> = {},
   folder = ".",
+  log: LogTo = "nowhere",
 ): StartedService {
   const inSameLife = ["setpriv", "--pdeathsig", "TERM"] as const;
   const onCore = ["taskset", "-c", String(core)] as const;
   const [command, ...words] = [...inSameLife, ...onCore, process.execPath, ...args];
   const child = spawn(command, words, {
     // The program prints for people.
-    stdio: ["ignore", "ignore", "ignore"],
+    stdio: ["ignore", "ignore", log === "pipe" ? "pipe" : "ignore"],
     env: { ...process.env, ...env },
     cwd: folder,
   });
+  child.stderr?.resume();
   return {
     pid: child.pid!,
     child,
@@ -221,6 +226,7 @@ export async function service(
   flags: readonly string[] = [],
   /** Folder of this or another checkout. */
   checkout = ".",
+  log: LogTo = "nowhere",
 ): Promise<Service> {
   const folder = mkdtempSync(join(tmpdir(), "trawl-bench-"));
   const settings = {
@@ -234,7 +240,7 @@ export async function service(
   const url = `http://127.0.0.1:${port}`;
   if (await answers(`${url}/health`))
     throw new Error(`Cannot start at "${url}": another service answers there`);
-  const started = pinned(core, [...flags, ...programWords(checkout), "start"], settings, checkout);
+  const started = pinned(core, [...flags, ...programWords(checkout), "start"], settings, checkout, log);
   const ended = once(started.child, "exit").then(([code]) => {
     throw new Error(`Cannot start at "${url}": the service ended with ${code}`);
   });

@@ -1,5 +1,9 @@
-/** Log lines through pino: one JSON object a line on standard error, readable lines where that is a terminal. */
+/**
+ * Log lines through pino: one JSON object a line on standard error, readable lines where that is a terminal. Lines below `warn` are
+ * written within GATHER_MS, those of one such time together; a process that is killed in between loses them.
+ */
 import pino from "pino";
+import { gatheredLines } from "./gathered-lines.ts";
 import { maskAddresses } from "../../ports/mask.ts";
 import type { Log, LogFields, LogLevel } from "../../ports/log.ts";
 
@@ -15,6 +19,23 @@ export interface PinoLogOptions {
   readonly write?: { write(line: string): void };
 }
 
+const GATHER_MS = 50;
+/** Written at once, with what waits before them. */
+const URGENT: ReadonlySet<LogLevel> = new Set(["warn", "error"]);
+
+/** Standard error, shared by all logs of the process, so that their lines stay in order. */
+const terminal = pretty?.({ destination: 2, sync: true });
+let destination = pino.destination(2);
+const gathered = gatheredLines(
+  (lines) => void destination.write(lines),
+  (flush) => void setTimeout(flush, GATHER_MS).unref(),
+);
+process.once("exit", () => {
+  // Nothing that is written in the background now would arrive.
+  destination = pino.destination({ dest: 2, sync: true });
+  gathered.flush();
+});
+
 /** Fields that are masked in case a caller passes a secret by mistake. */
 const SECRETS = ["authorization", "api_key", "secret", "token", "password"];
 const REDACTED = SECRETS.flatMap((name) => [name, `*.${name}`]);
@@ -25,7 +46,6 @@ export interface PinoLog extends Log {
 }
 
 export function pinoLog({ level, fields: common = {}, write }: PinoLogOptions): PinoLog {
-  const terminal = pretty?.({ destination: 2, sync: true }) ?? pino.destination(2);
   const logger = pino(
     {
       level,
@@ -37,12 +57,21 @@ export function pinoLog({ level, fields: common = {}, write }: PinoLogOptions): 
       timestamp: pino.stdTimeFunctions.isoTime,
     },
     // The message of an error, which a library wrote, may hold an address, too.
-    { write: (line: string) => void (write ?? terminal).write(maskAddresses(line)) },
+    {
+      write(line: string) {
+        const masked = maskAddresses(line);
+        if (write) write.write(masked);
+        else if (terminal) terminal.write(masked);
+        else gathered.add(masked);
+      },
+    },
   );
   const at =
     (name: LogLevel) =>
-    (message: string, fields: LogFields = {}): void =>
+    (message: string, fields: LogFields = {}): void => {
       logger[name](fields, message);
+      if (URGENT.has(name)) gathered.flush();
+    };
   return {
     debug: at("debug"),
     info: at("info"),
