@@ -26,6 +26,8 @@ export interface Challenge {
   readonly kind: ChallengeKind;
 }
 
+const VENDOR_ROWS = Object.entries(ROWS) as readonly (readonly [Vendor, Row])[];
+
 /** Statuses with which bot protection refuses or delays a request. */
 const REFUSALS: ReadonlySet<number> = new Set([202, 401, 403, 405, 428, 429, 503]);
 
@@ -36,8 +38,7 @@ const OTHER_CONTROLS = /<select\b|<input\b(?![^<>]{0,999}\btype=["']?(?:hidden|s
 
 export function challengeOf(served: Served): Challenge | null {
   const page = readParts(served);
-  const rows = Object.entries(ROWS) as [Vendor, Row][];
-  for (const [vendor, { header }] of rows) {
+  for (const [vendor, { header }] of VENDOR_ROWS) {
     const kind = header?.(page);
     if (kind) return { vendor, kind };
   }
@@ -45,7 +46,7 @@ export function challengeOf(served: Served): Challenge | null {
   const isSmall = (): boolean =>
     page.bytes < SMALL_BYTES && page.text_chars < TALK_CHARS && page.text.length < TALK_CHARS;
   const isSuspect = REFUSALS.has(page.status) || isSmall();
-  for (const [vendor, { marks }] of rows) {
+  for (const [vendor, { marks }] of VENDOR_ROWS) {
     for (const mark of marks) {
       if (!isSuspect && !(mark.is_large && page.text_chars < CAPTCHA_CHARS)) continue;
       if (mark.in === "text" && page.text.length > (mark.chars ?? PHRASE_CHARS)) continue;
