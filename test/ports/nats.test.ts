@@ -229,9 +229,12 @@ describe.skipIf(shared === null)("asks between connections of one NATS", () => {
     const inbox = await caller.inbox((token) => answers.push(token));
     /** Resolves when the server has the ask; where the partition has no reader, when the server has said so. */
     const ask = async (token: string): Promise<void> => {
-      const reply_to = `counter.get#${inbox.address(token)}`;
-      void caller.send(envelope(token, { stream: "sync", reply_to, timeout_ms: 60_000 }));
+      void send(token);
       await caller.ping();
+    };
+    const send = (token: string): Promise<boolean> => {
+      const reply_to = `counter.get#${inbox.address(token)}`;
+      return caller.send(envelope(token, { stream: "sync", reply_to, timeout_ms: 60_000 }));
     };
     /** Asks in the stream, as none is acknowledged. */
     const stored = async (): Promise<number> => {
@@ -243,7 +246,7 @@ describe.skipIf(shared === null)("asks between connections of one NATS", () => {
     /** The server knows of everything that the connection reads. */
     const isKnown = () => owner.ping();
     const closed = () => Promise.all([caller, owner, link].map((connection) => connection.close()));
-    return { owner, ask, stored, connect, isKnown, closed, answers };
+    return { owner, ask, send, stored, connect, isKnown, closed, answers };
   }
   const bodiesOf = (got: readonly Delivery[]) =>
     got.map(({ envelope: { body } }) => JSON.parse(body) as unknown);
@@ -277,6 +280,26 @@ describe.skipIf(shared === null)("asks between connections of one NATS", () => {
     await vi.waitFor(() => expect(bodiesOf(second.got)).toEqual(["open"]));
     expect(await stored()).toBe(0);
     await next.close();
+    await closed();
+  });
+
+  test("without an answer are forgotten when their caller has left", async () => {
+    const { owner, send, ask, isKnown, closed } = await asking();
+    const { got } = await reader(owner, 1);
+    await isKnown();
+    const sent = send("open");
+    await vi.waitFor(() => expect(got).toHaveLength(1));
+    const now_ms = performance.now();
+    const clock = vi.spyOn(performance, "now");
+    onTestFinished(() => clock.mockRestore());
+    clock.mockReturnValue(now_ms + 59_000);
+    void ask("before");
+    clock.mockReturnValue(now_ms + 66_000);
+    void ask("after");
+    await expect(sent).resolves.toBe(true);
+    clock.mockRestore();
+    const next = await reader(owner, 2);
+    await vi.waitFor(() => expect(new Set(bodiesOf(next.got))).toEqual(new Set(["before", "after"])));
     await closed();
   });
 

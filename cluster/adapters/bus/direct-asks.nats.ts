@@ -10,8 +10,8 @@ import type { Log } from "../../ports/log.ts";
 
 /** Asks of one partition that its actors have not answered. */
 const MAX_UNACKNOWLEDGED = 5_000;
-/** So many asks without an answer are kept before those whose callers have left are looked for. */
-const SWEEP_AT = 2_000;
+/** An ask whose caller has left without an answer is forgotten by the first that is sent so long after the last look. */
+const SWEEP_MS = 5_000;
 /** The word of an owner whose mailbox has no room. Any other word, and the server's own, says that no owner took the ask. */
 const FULL = "full";
 const NOT_TAKEN = "not taken";
@@ -61,6 +61,7 @@ export function directAsks({ nc, name, encode, decode, store, log }: DirectAsksD
   /** Behind it stands the address of the answer. */
   const refusals = createInbox();
   const unanswered = new Map<string, Sent>();
+  let swept_ms = performance.now();
 
   function end(address: string, sent: Sent | undefined, isTaken: boolean): void {
     if (!sent) return;
@@ -68,8 +69,9 @@ export function directAsks({ nc, name, encode, decode, store, log }: DirectAsksD
     sent.taken.resolve(isTaken);
   }
 
-  function sweep(): void {
-    const now_ms = performance.now();
+  function sweep(now_ms: number): void {
+    if (now_ms - swept_ms < SWEEP_MS) return;
+    swept_ms = now_ms;
     for (const [address, sent] of unanswered) if (sent.until_ms <= now_ms) end(address, sent, true);
   }
 
@@ -79,10 +81,11 @@ export function directAsks({ nc, name, encode, decode, store, log }: DirectAsksD
     if (reply_to === null || timeout_ms === null) return false;
     const address = addressOf(reply_to);
     const { subject, headers, body } = encode(envelope, prefixOf(partition));
-    if (unanswered.size >= SWEEP_AT) sweep();
+    const now_ms = performance.now();
+    sweep(now_ms);
     end(address, unanswered.get(address), true);
     const taken = Promise.withResolvers<boolean>();
-    unanswered.set(address, { envelope, until_ms: performance.now() + timeout_ms, taken });
+    unanswered.set(address, { envelope, until_ms: now_ms + timeout_ms, taken });
     try {
       nc.publish(subject, body, { headers, reply: `${refusals}.${address}` });
     } catch (problem) {
