@@ -29,6 +29,8 @@ const REGULAR_SHARE = 0.6;
 const DATA_LINK_SHARE_MAX = 0.5;
 /** A table that does not stand in the text must have had this share of its lines taken. */
 const TABLE_SHARE = 0.4;
+/** A table with text on one side alone is as likely on average, or it is no text. */
+const TABLE_CHANCE = 0.3;
 /** Headings between a table and the text above or below it, at most. */
 const TABLE_HEADINGS_MAX = 2;
 
@@ -71,8 +73,9 @@ export function completed(
   for (const header of headersOf(tree, rows, out)) add(header);
   for (const among of dataTables(tree, lines, rows)) {
     const taken = among.filter((i) => out[i]).length;
-    const isEnclosed = isTextBeside(among[0]!, -1) && isTextBeside(among.at(-1)!, 1);
-    if (isEnclosed || taken >= TABLE_SHARE * among.length) add(among);
+    const [above, below] = [isTextBeside(among[0]!, -1), isTextBeside(among.at(-1)!, 1)];
+    const isLikely = among.reduce((sum, i) => sum + chances[i]!, 0) >= TABLE_CHANCE * among.length;
+    if ((above && below) || ((above || below) && isLikely) || taken >= TABLE_SHARE * among.length) add(among);
   }
   for (const among of linesIn("list").values()) {
     const taken = among.filter((i) => out[i]).length;
@@ -189,7 +192,8 @@ interface Parts {
 
 function partsOf(tree: Tree, line: Line): Parts {
   let [heading, row, list] = [false, -1, -1];
-  const first = line.pieces.find((piece) => piece !== SPACE) ?? line.node;
+  // Blanks before a row's first cell are in no cell.
+  const first = line.pieces.find((piece) => piece !== SPACE && tree.chars[piece]! > 0) ?? line.node;
   for (let up = first, level = 0; up > 0 && level < LEVELS_MAX; up = tree.parent[up]!, level += 1) {
     const tag = tree.tag[up]!;
     if (isHeading(tag)) heading = true;

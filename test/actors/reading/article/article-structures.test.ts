@@ -73,10 +73,22 @@ test.each([
   ["the other rows of a table at the end", `${PROSE}${table("+Draught,2 m;Beam,4 m")}`, ["Beam 4 m"]],
   [
     "a table of which little was picked at the end",
-    `${PROSE}${table("+Draught,2 m;Beam,4 m;Length,9 m;Weight,2 t")}`,
+    `${PROSE}${table("+Draught,2 m;Beam!,4 m;Length!,9 m;Weight!,2 t")}`,
     [],
   ],
-  ["a table outside the text", `${table("Draught,2 m;Beam,4 m")}${PROSE}`, []],
+  [
+    "the other rows of a likely table at the end",
+    `${PROSE}${table("+Draught,2 m;Beam,4 m;Length,9 m;Weight,2 t")}`,
+    ["Beam 4 m", "Length 9 m", "Weight 2 t"],
+  ],
+  ["an unlikely table above the text", `${table("Draught!,2 m;Beam!,4 m")}${PROSE}`, []],
+  ["a likely table above the text", `${table("Draught,2 m;Beam,4 m")}${PROSE}`, ["Draught 2 m", "Beam 4 m"]],
+  ["a likely table without text beside it", `${table("Draught,2 m;Beam,4 m")}<p>Fares</p>${PROSE}`, []],
+  [
+    "a table with blanks around its cells",
+    `${PROSE}<table>\n <tr>\n  <td>Draught</td>\n  <td>2 m</td>\n </tr>\n <tr>\n  <td>Beam</td>\n  <td>4 m</td>\n </tr>\n</table>${PROSE}`,
+    ["Draught 2 m", "Beam 4 m"],
+  ],
   ["a table of one row", `${PROSE}${table("Draught,2 m")}${PROSE}`, []],
   ["a table of one column", `${PROSE}${table("Draught;Beam;Length")}${PROSE}`, []],
   [
