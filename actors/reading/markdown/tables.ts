@@ -51,9 +51,15 @@ export function tableMarkdown(
   const { cells, outside } = readCells(tree, table, lines, spansOf);
   const grid = gridOf(tree, table, cells);
   if (grid === null) return null;
-  const markdown = pipeTable(grid.map((row) => row.map((cell) => (cell ? cellMarkdown(cell) : ""))));
+  const markdown = pipeTable(
+    grid.map((row) => row.map((cell, column) => (cell && !isRest(row, column) ? cellMarkdown(cell) : ""))),
+  );
   return { outside, markdown };
 }
+
+/** A cell that spans its whole row heads the rows below, and is written once. */
+const isRest = (row: readonly (Cell | null)[], column: number): boolean =>
+  column > 0 && row.every((cell) => cell === row[0]);
 
 const cellMarkdown = (cell: Cell): string => (cell.markdown ??= inlineMarkdown(cell.spans, "cell"));
 

@@ -55,6 +55,8 @@ const words = (text: string): string => (text.replaceAll("^", "").match(/[\p{L}\
 
 const LONG = "a sentence that is long enough to be read as prose by everybody who reads it here today";
 
+const WORDS_BELOW = "The pier is open, and the boats wait there.";
+
 const QUIRKS: readonly (readonly [name: string, html: string, markdown: string])[] = [
   ["headings", `<h2>The <b>new</b> ferry #</h2><p>${LONG}</p>`, `## The new ferry \\#\n\n${LONG}`],
   [
@@ -104,6 +106,26 @@ const QUIRKS: readonly (readonly [name: string, html: string, markdown: string])
     "an address of which a part is bold",
     `<p>${LONG} http<b>://x.example/*&lt;i></b> www<b>.x.example/*&lt;i></b></p>`,
     `${LONG} http\\://x.example/\\*\\<i> www\\.x.example/\\*\\<i>`,
+  ],
+  [
+    "a row of one cell",
+    `<p>${LONG}</p><table><tr><th>Day</th><th>Fare</th></tr><tr><td colspan="2">Winter</td></tr><tr><td>Monday</td><td>4.50</td></tr></table><p>${LONG} again</p>`,
+    `${LONG}\n\n| Day | Fare |\n| --- | --- |\n| Winter |  |\n| Monday | 4.50 |\n\n${LONG} again`,
+  ],
+  [
+    "titles of cards",
+    `<h3><a href="/north">North</a></h3><p>${WORDS_BELOW}</p><h3><a href="/south">South</a></h3><p>${WORDS_BELOW} too</p><h2>Fares</h2><p>${LONG}</p>`,
+    `[North](https://harbour.example/north)\n\n${WORDS_BELOW}\n\n[South](https://harbour.example/south)\n\n${WORDS_BELOW} too\n\n## Fares\n\n${LONG}`,
+  ],
+  [
+    "headings that are links to a part of the page",
+    `<h3><a href="#north">North</a></h3><p>${WORDS_BELOW}</p><h3><a href="/town/ferry?day=1#south">South</a></h3><p>${WORDS_BELOW} too</p>`,
+    `### North\n\n${WORDS_BELOW}\n\n### [South](https://harbour.example/town/ferry?day=1#south)\n\n${WORDS_BELOW} too`,
+  ],
+  [
+    "headings that are links, above a section",
+    `<h3><a href="/north">North</a></h3><p>${LONG}</p><h3><a href="/south">South</a></h3><p>${LONG} too</p>`,
+    `### [North](https://harbour.example/north)\n\n${LONG}\n\n### [South](https://harbour.example/south)\n\n${LONG} too`,
   ],
   [
     "an image",
@@ -158,7 +180,7 @@ const QUIRKS: readonly (readonly [name: string, html: string, markdown: string])
   [
     "a heading in a header of a table",
     `<p>${LONG}</p><table><tr><th colspan="2"><h3>Sizes</h3></th></tr><tr><td>Draught</td><td>2 m</td></tr></table><p>${LONG} again</p>`,
-    `${LONG}\n\n| Sizes | Sizes |\n| --- | --- |\n| Draught | 2 m |\n\n${LONG} again`,
+    `${LONG}\n\n| Sizes |  |\n| --- | --- |\n| Draught | 2 m |\n\n${LONG} again`,
   ],
   [
     "remarks of 1,200 characters in a table with headers",
