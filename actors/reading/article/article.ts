@@ -24,6 +24,7 @@ import { readMeta } from "./meta.ts";
 import { type ChooseTitle, likeliestTitle } from "./title.ts";
 import { chancesOf, selectLines } from "./score.ts";
 import { countWords, wordsIn } from "./word-count.ts";
+import { withoutHollowHeadings } from "./sections.ts";
 import { completed } from "./structures.ts";
 import { findNotices } from "./notices.ts";
 import { type Peers, peersOf } from "./peers.ts";
@@ -190,9 +191,10 @@ export function readHtml(
     lineTexts.add(text);
     return [i];
   });
+  const headed = isShown ? read : withoutHollowHeadings(tree, lines, chances, read);
   // The text of a paywall notice is not article text; readPaywall reads it.
-  const gates = findGates({ tree, names: page.names, unseen, lines, article_lines: read });
-  const reliable = read.filter(
+  const gates = findGates({ tree, names: page.names, unseen, lines, article_lines: headed });
+  const reliable = headed.filter(
     (i) => isShown || !gates.some((gate) => lines[i]!.node >= gate && lines[i]!.node < tree.end[gate]!),
   );
   const shown = linesText(reliable.map((i) => lines[i]!));
