@@ -152,12 +152,12 @@ const allAttributes = ({ class: classes, id, href, role, style }: Attributes): A
   itemprop: undefined, datetime: undefined, title: undefined, "aria-hidden": undefined, "data-component": undefined,
   "data-testid": undefined, lang: undefined, type: undefined, src: undefined, "http-equiv": undefined, pubdate: undefined,
   alt: undefined, colspan: undefined, rowspan: undefined, start: undefined, width: undefined, height: undefined,
-  "data-src": undefined, alttext: undefined, encoding: undefined,
+  "data-src": undefined, alttext: undefined, encoding: undefined, "data-lang": undefined, "data-language": undefined,
 }); // prettier-ignore
 const VALUES_WITH_FORMATS = new Set(Object.keys(allAttributes(fewAttributes())));
 /** Some are read for Markdown and the list of images only. */
 const VALUES = VALUES_WITH_FORMATS.difference(
-  new Set("alt colspan rowspan start width height data-src".split(" ")),
+  new Set("alt colspan rowspan start width height data-src data-lang data-language".split(" ")),
 );
 /** Nothing reads their values, but an element that has one of them has attributes. */
 const ATTRIBUTES_SEEN =

@@ -9,6 +9,7 @@ import { letters } from "../article/title.ts";
 import { wordsIn } from "../article/word-count.ts";
 import type { Tree } from "../article/tree.ts";
 import { BLANK, inlineMarkdown, PLAIN, type Place, type Span } from "./inline.ts";
+import { codeOfElement, codeOfTable, fenced, languageOf } from "./code.ts";
 import { absolute, baseOf, spanReader } from "./spans.ts";
 import { tableMarkdown } from "./tables.ts";
 
@@ -89,17 +90,26 @@ function* blocksOf({ page, lines: all, url, unseen, title }: MarkdownSource): Ge
     const first = firstOf(line);
     for (const image of images.before(first)) yield image;
     const table = tableAround(tree, first);
-    if (table >= 0 && !layouts.has(table) && !isAround(headings[i]!, table)) {
-      let stop = i + 1;
-      while (stop < lines.length && lines[stop]!.node >= table && lines[stop]!.node < tree.end[table]!)
-        stop += 1;
-      const written = tableMarkdown(tree, table, lines.slice(i, stop), spansOf);
+    const isOpen = table >= 0 && !layouts.has(table) && !isAround(headings[i]!, table);
+    const rest = isOpen ? linesWithin(tree, lines, i, table) : [];
+    const code = isOpen ? codeOfTable(tree, table, rest) : codeOfElement(tree, lines, i);
+    if (code) {
+      yield {
+        kind: "code",
+        containers: containersOf(tree, code.node),
+        lines: fenced(code.text, languageOf(tree, code.node)),
+      };
+      i += code.count;
+      continue;
+    }
+    if (isOpen) {
+      const written = tableMarkdown(tree, table, rest, spansOf);
       if (written) {
         const containers = containersOf(tree, table);
         for (const caption of written.outside)
           yield { kind: "paragraph", containers, lines: [inlineMarkdown(lineSpans(caption), "paragraph")] };
         yield { kind: "table", containers, lines: written.markdown };
-        i = stop;
+        i += rest.length;
         continue;
       }
       layouts.add(table);
@@ -202,32 +212,19 @@ const tableAround = (tree: Tree, node: number) => nearest(tree, node, (tag) => t
 /** Whether there is a heading, and it contains the table. */
 const isAround = (heading: number, table: number): boolean => heading >= 0 && heading < table;
 
+/** A line and those behind it that a table contains. Text behind a table may stand in a block that contains the table. */
+function linesWithin(tree: Tree, lines: readonly Line[], first: number, table: number): Line[] {
+  let stop = first + 1;
+  while (stop < lines.length && lines[stop]!.node >= table && lines[stop]!.node < tree.end[table]!) stop += 1;
+  return lines.slice(first, stop);
+}
+
 /** Quotes and list items that contain the node, outermost first. */
 function containersOf(tree: Tree, node: number): number[] {
   const found: number[] = [];
   for (let up = node; up > 0; up = tree.parent[up]!)
     if (tree.tag[up] === "li" || tree.tag[up] === "blockquote") found.push(up);
   return found.toReversed().slice(0, DEPTH_MAX);
-}
-
-const LANGUAGE =
-  /(?:^|\s)(?:lang(?:uage)?-|highlight-source-|highlight-|brush:\s*|sourceCode )([a-z0-9+#.-]{1,20})/i;
-
-/** The language of a block of code, as highlighters write it in a class of the block or of an element around or inside it. */
-function languageOf(tree: Tree, pre: number): string {
-  const inside = tree.tag[pre + 1] === "code" ? [pre + 1] : [];
-  const around = [tree.parent[pre]!, tree.parent[tree.parent[pre]!]!].filter((node) => node > 0);
-  for (const node of [...inside, pre, ...around]) {
-    const found = LANGUAGE.exec(tree.attributes[node]?.["class"] ?? "")?.[1];
-    if (found !== undefined) return found.toLowerCase();
-  }
-  return "";
-}
-
-function fenced(text: string, language: string): string[] {
-  const longest = Math.max(2, ...(text.match(/`+/g) ?? []).map((run) => run.length));
-  const fence = "`".repeat(longest + 1);
-  return [fence + language, ...text.split(/\r\n?|\n/), fence];
 }
 
 /** Images with an alternative text that stand between two lines, as blocks of their own. */

@@ -148,6 +148,41 @@ const QUIRKS: readonly (readonly [name: string, html: string, markdown: string])
     "```js\nlet a = 1;\n  let b;\n```",
   ],
   [
+    "code with a cell for each line",
+    '<table><tr><td class="blob-num">1</td><td class="blob-code blob-code-inner">if (boats) {</td></tr>\n<tr><td class="blob-num">2</td><td class="blob-code">\n</td></tr>\n<tr><td class="blob-num">3</td><td class="blob-code">  <span>land</span>(boats);</td></tr></table>',
+    "```\nif (boats) {\n\n  land(boats);\n```",
+  ],
+  [
+    "a table with a cell of code",
+    '<table><tr><td>Land</td><td class="blob-code">land(boats)</td></tr><tr><td>Sail</td><td class="blob-code">sail(boats)</td></tr></table>',
+    "| Land | land(boats) |\n| --- | --- |\n| Sail | sail(boats) |",
+  ],
+  [
+    "text behind a table in the block that contains it",
+    `<div><table><tr><td>Draught</td><td>2 m</td></tr><tr><td>Beam</td><td>4 m</td></tr></table>${LONG}</div>`,
+    `| Draught | 2 m |\n| --- | --- |\n| Beam | 4 m |\n\n${LONG}`,
+  ],
+  [
+    "code whose style keeps its white space",
+    `<p>${LONG}</p><div><code style="color: red; white-space: pre"><span>if (boats) {</span>\n  land(boats);\n}</code></div><p>${LONG} again</p>`,
+    `${LONG}\n\n\`\`\`\nif (boats) {\n  land(boats);\n}\n\`\`\`\n\n${LONG} again`,
+  ],
+  [
+    "code in a sentence whose style keeps its white space",
+    `<p>${LONG} <code style="white-space:pre">a  b</code></p>`,
+    `${LONG} \`a b\``,
+  ],
+  [
+    "code whose figure names its language",
+    '<figure data-language="Rust"><div><div><div><pre><code>let a = 1;</code></pre></div></div></div></figure>',
+    "```rust\nlet a = 1;\n```",
+  ],
+  [
+    "code that names its language itself",
+    '<pre data-lang="toml"><code>a = 1</code></pre>',
+    "```toml\na = 1\n```",
+  ],
+  [
     "paragraphs behind an empty block of code",
     `<pre></pre><p>${LONG}   one</p><div>${LONG}   two</div>`,
     `${LONG} one\n\n${LONG} two`,
