@@ -48,6 +48,7 @@ export function tableMarkdown(
     const tag = tree.tag[i]!;
     if (LAYOUT.has(tag) || (HEADINGS.has(tag) && !isInHeader(tree, i, table))) return null;
   }
+  if (isOfLists(tree, table)) return null;
   const { cells, outside } = readCells(tree, table, lines, spansOf);
   const grid = gridOf(tree, table, cells);
   if (grid === null) return null;
@@ -55,6 +56,21 @@ export function tableMarkdown(
     grid.map((row) => row.map((cell, column) => (cell && !isRest(row, column) ? cellMarkdown(cell) : ""))),
   );
   return { outside, markdown };
+}
+
+/** Whether half of the cells, headers apart, hold lists: advantages beside disadvantages. In cells their items would run together. */
+function isOfLists(tree: Tree, table: number): boolean {
+  let [cells, lists, items] = [0, 0, 0];
+  for (let i = table + 1; i < tree.end[table]!; i += 1) {
+    if (isCell(tree.tag[i]!)) {
+      items = 0;
+      if (tree.tag[i] === "td") cells += 1;
+    } else if (tree.tag[i] === "li") {
+      items += 1;
+      if (items === 2) lists += 1;
+    }
+  }
+  return lists > 0 && lists >= cells / 2;
 }
 
 /** A cell that spans its whole row heads the rows below, and is written once. */

@@ -113,6 +113,11 @@ const QUIRKS: readonly (readonly [name: string, html: string, markdown: string])
     `${LONG}\n\n| Day | Fare |\n| --- | --- |\n| Winter |  |\n| Monday | 4.50 |\n\n${LONG} again`,
   ],
   [
+    "a table of lists",
+    `<p>${LONG}</p><table><tr><th>For</th><th>Against</th></tr><tr><td><ul><li>cheap</li><li>quick</li></ul></td><td><ul><li>wet</li><li>loud</li></ul></td></tr></table><p>${LONG} again</p>`,
+    `${LONG}\n\nFor Against\n\n- cheap\n- quick\n\n* wet\n* loud\n\n${LONG} again`,
+  ],
+  [
     "titles of cards",
     `<h3><a href="/north">North</a></h3><p>${WORDS_BELOW}</p><h3><a href="/south">South</a></h3><p>${WORDS_BELOW} too</p><h2>Fares</h2><p>${LONG}</p>`,
     `[North](https://harbour.example/north)\n\n${WORDS_BELOW}\n\n[South](https://harbour.example/south)\n\n${WORDS_BELOW} too\n\n## Fares\n\n${LONG}`,
