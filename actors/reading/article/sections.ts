@@ -37,7 +37,7 @@ export function withoutHollowHeadings(
     kept.push(i);
     below = level;
   }
-  return kept.reverse();
+  return kept.toReversed();
 }
 
 const NO_HEADING = 9;

@@ -37,6 +37,27 @@ test.each([
   ["a heading above what was not picked", `${PROSE}<h2>The night boat</h2><p>Teaser.</p>${PROSE}`, []],
   ["a heading above a heading", `${PROSE}<h2>The night boat</h2><h3>+At ten</h3>${PROSE}`, []],
   ["a heading at the end", `${PROSE}<h2>The night boat</h2>`, []],
+  [
+    "a heading below what was not picked",
+    `${PROSE}<p>Ada</p><h2>The night boat</h2>${PROSE}`,
+    ["The night boat"],
+  ],
+  [
+    "a link below what was not picked",
+    `${PROSE}<p>Ada</p><h2><a href="/n">The night boat</a></h2>${PROSE}<p>Ada</p><h2>+Fares</h2>${PROSE}`,
+    [],
+  ],
+  ["a heading above all text", `<h2>The night boat</h2>${PROSE}`, []],
+  [
+    "a heading most of whose section was picked",
+    `${PROSE}<h2>The night boat</h2><p>Ada</p>${PROSE}${PROSE}<h2>+Fares</h2>${PROSE}`,
+    ["The night boat"],
+  ],
+  [
+    "a heading half of whose section was picked",
+    `${PROSE}<h2>The night boat</h2><p>Ada</p>${PROSE}<h2>+Fares</h2>${PROSE}`,
+    [],
+  ],
   ["a heading that is never text", `${PROSE}<h2>Advertisement</h2>${PROSE}`, []],
   ["a paragraph between two lines", `${PROSE}<p>The night boat</p>${PROSE}`, []],
   ["a paragraph in large print", `${PROSE}<h2>${"The night boat leaves. ".repeat(10)}</h2>${PROSE}`, []],
