@@ -327,7 +327,7 @@ describe.skipIf(blobs === null)("bodies in S3 that share objects", () => {
   afterAll(() => single.close());
   describe.each([
     ["and still do", inCompany(store)],
-    ["and no longer do", { ...single, put: inCompany(store).put }],
+    ["and no longer do", { ...single, put: (...args) => inCompany(store).put(...args) }],
     ["and never did", single],
   ])("%s", (_, opened) => {
     if (given === null) return;
@@ -477,7 +477,7 @@ describe.skipIf(blobs === null)("bodies in S3 that share objects", () => {
       return {
         through,
         /** The requests of this call. */
-        async of<T>(call: () => Promise<T>): Promise<readonly string[]> {
+        of: async (call: () => Promise<unknown>): Promise<readonly string[]> => {
           requests.length = 0;
           await call();
           return [...requests];

@@ -58,10 +58,10 @@ export function pinoLog({ level, fields: common = {}, write }: PinoLogOptions): 
     // The message of an error, which a library wrote, may hold an address, too.
     {
       write(line: string) {
-        const masked = maskAddresses(line);
-        if (write) write.write(masked);
-        else if (terminal) terminal.write(masked);
-        else gathered.add(masked);
+        const shown = maskAddresses(line);
+        if (write) write.write(shown);
+        else if (terminal) terminal.write(shown);
+        else gathered.add(shown);
       },
     },
   );
