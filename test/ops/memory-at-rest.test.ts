@@ -2,8 +2,10 @@ import { expect, test } from "vitest";
 import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 import {
   COLLECT_EVERY_MS,
+  COLLECT_MUCH_EVERY_MS,
   LOOK_EVERY_MS,
   memoryAtRest,
+  MUCH_BYTES,
   RESTS_BELOW,
   thisProcess,
   WORTH_BYTES,
@@ -52,6 +54,19 @@ test("collects what a burst of requests left, but no sooner than ten minutes aft
   await clock.advance(COLLECT_EVERY_MS - LOOK_EVERY_MS);
   expect(process.collections).toBe(1);
   await clock.advance(LOOK_EVERY_MS);
+  expect(process.collections).toBe(2);
+});
+
+test("collects what a large burst left after a minute, a smaller one after ten", async () => {
+  const { clock, process } = given();
+  await clock.advance(LOOK_EVERY_MS);
+  process.heap_bytes += MUCH_BYTES;
+  await clock.advance(COLLECT_MUCH_EVERY_MS - LOOK_EVERY_MS);
+  expect(process.collections).toBe(1);
+  await clock.advance(LOOK_EVERY_MS);
+  expect(process).toMatchObject({ collections: 2, heap_bytes: LEFT_BYTES });
+  process.heap_bytes += MUCH_BYTES - 1;
+  await clock.advance(2 * COLLECT_MUCH_EVERY_MS);
   expect(process.collections).toBe(2);
 });
 
