@@ -36,7 +36,7 @@ export const tasks = {
   },
 };
 
-/** 1.2 s of CPU time. Twelve rounds took 0.7 s more, and pages of a first pass took no less. */
+/** About 1 s of CPU time. Twelve rounds took 0.7 s more, and pages of a first pass took no less. */
 const WARM_UP_ROUNDS = 4;
 
 /** Pages that a new reader of pages reads before its first task. */

@@ -1,7 +1,7 @@
 /**
  * Pages that a new reader reads before its first task, so that V8 has compiled the code of a page by then: an article, a
  * forum, a listing, a product, documentation, a table, and articles in Chinese, Japanese, Arabic, Russian, Polish and
- * German. The pages are written for this purpose, name no person, and are never served; what is read of them is thrown away.
+ * German, and then pages of odd markup and nearly empty ones. The pages are written for this purpose, name no person, and are never served; what is read of them is thrown away.
  */
 
 interface Language {
@@ -135,9 +135,63 @@ const PRODUCT = `<div itemscope itemtype="https://schema.org/Product"><h1 itempr
 const DOCUMENTATION = `<div class="breadcrumbs"><a href="/docs">Docs</a> / Install</div><h1>Install the controller</h1>${repeated(6, (index) => `<h2 id="s${index}">Step ${index}<a class="anchor" href="#s${index}">¶</a></h2><p>${sentence(ENGLISH, index)} Use <code>controller --step ${index}</code>.</p><pre><code class="language-sh">controller start --crane ${index}\ncontroller status</code></pre><dl><dt><code>--crane</code></dt><dd>${sentence(ENGLISH, index + 2)}</dd></dl>`)}<ol>${repeated(6, (index) => `<li><a href="#s${index}">Step ${index}</a></li>`)}</ol>`;
 const TABLE = `<h1>Ships of May</h1><p>${sentence(ENGLISH, 2)}</p><table><caption>Arrivals</caption><thead><tr><th>Day</th><th>Ship</th><th>Freight (t)</th></tr></thead><tbody>${repeated(40, (index) => `<tr><td>${(index % 30) + 1} May 2025</td><td><a href="/ship/${index}">Ship ${index}</a></td><td>${index * 310}</td></tr>`)}</tbody></table>`;
 
+/**
+ * Odd markup: tags left open or closed twice, references to characters, scripts that do not parse, hidden and foreign elements, text in
+ * two-byte characters. V8 drops optimised code when a page shows it a branch or a kind of value for the first time, and optimises it anew.
+ */
+const ODD_HEAD = `<?xml version="1.0"?><!DOCTYPE html PUBLIC "-//W3C//DTD XHTML 1.0 Strict//EN"><HTML class='no-js' xmlns=http://www.w3.org/1999/xhtml><HEAD><BASE HREF="https://harbour.example/a/"><meta http-equiv=Content-Type content='text/html; charset=utf-8'>
+<TITLE>Cranes &amp; quays &#8211; return &raquo; Notes &#x2013; Harbour &unknown; Office</TITLE><meta name="twitter:title" content="Cranes &amp; quays return"><meta name="citation_title" content="Cranes return: a note"><meta name="dc.date" content="6.5.2025"><meta property="og:site_name" content="Harbour Office">
+<meta name="robots" content="noindex"><meta name="keywords" content="cranes, quays"><meta property="og:locale" content="en_GB"><link rel="alternate" hreflang="de" href="/de/"><link rel=amphtml href=amp><link rel="next" href="?page=2">
+<script type="application/ld+json">{"@context":"https://schema.org","@graph":[{"@type":["WebPage","CollectionPage"],"name":"Cranes","breadcrumb":{"@type":"BreadcrumbList","itemListElement":[{"@type":"ListItem","position":1,"name":"Home"}]}},{"@type":"BlogPosting","headline":"Cranes &amp; quays","isAccessibleForFree":"False","hasPart":{"@type":"WebPageElement","isAccessibleForFree":false,"cssSelector":".locked"},"author":[{"@type":"Organization","name":"Harbour Office"},"A Writer"],"dateModified":"2025-05-07","keywords":["a","b"],"image":["/a.jpg"]}]}</script>
+<script type="application/ld+json">{"@type": "Article", "headline": "not closed</script><script>if (1 < 2) document.write("<p>no</p>")</script><noscript><img src=/pixel.gif></noscript>
+<style>.a,.b > .c{display:none} @media print{.d{display:none!important}} #e{visibility:hidden}</style></HEAD>`;
+const ODD_PARTS: readonly ((index: number) => string)[] = [
+  (index) =>
+    `<P>Par ${index} left open with caf&eacute;, &#x1F6A2; and &nbsp;a&shy;b &lt;tag&gt; &copy &notanentity; <B>bold <I>both</B> crossed</I> ${"“quoted” – dashed … ".repeat(3)}`,
+  (index) =>
+    `<div style="display:none">Hidden ${index}</div><div style='color:red;visibility: hidden'>Not seen</div><div aria-hidden=true>x</div><span hidden>y</span><div class="sr-only visually-hidden">z</div>`,
+  (index) =>
+    `<table border=1><tr><td>Cell ${index}<td>Next<tr><th scope=row colspan=2>Head<td rowspan="2"><table><tr><td>inner</table></table>`,
+  (index) =>
+    `<ul><li>One<li>Two<ul><li>Inner ${index}</ul><li><a href='#'>#</a></ul></li></div></section><ol start=3 reversed><li value=7>Seven</ol><dl><dt>Term<dd>Meaning<dt>Other</dl>`,
+  (index) =>
+    `<!-- a comment ${index} --><![CDATA[ no ]]><!-- > --><math alttext="x^2"><msup><mi>x</mi><mn>2</mn></msup></math><svg viewBox="0 0 1 1"><title>Icon</title><path d="M0 0"/></svg><ruby>漢<rp>(<rt>kan<rp>)</ruby>`,
+  (index) =>
+    `<div itemscope itemtype="https://schema.org/Person"><span itemprop=author><meta itemprop="name" content="Writer ${index}"></span><a rel="author nofollow" href="/author/writer-${index}/">Writer ${index}</a> <time pubdate datetime="2025-05-0${(index % 9) + 1}T10:00:00+02:00">today</time><span class="posted-on date">Posted on 0${(index % 9) + 1}.05.2025, updated 7 May</span><span property="schema:dateModified" content="2025-05-08"></span></div>`,
+  (index) =>
+    `<div role="dialog" class="modal popup" id="newsletter-${index}"><h2>Subscribe now!</h2><p>Get our newsletter.</p><button>No, thanks</button></div><div class="paywall locked premium"><p>Subscribe to read on. Already a subscriber? <a href="/login">Log in</a></p></div>`,
+  (index) =>
+    `<h1><a href="/"><img alt="Harbour Office" src="data:image/gif;base64,R0lGOD"></a></h1><h1>Cranes &amp; quays, part ${index}</h1><h2>Сравнение 比較 مقارنة</h2><h4></h4><hr><br/><center><font size=2>Old</font></center>`,
+  (index) =>
+    `<details><summary>More ${index}</summary>Text without a paragraph, 1 234,50 € and 3.141.592 and +49 30 1234567, a@harbour.example</details><blockquote cite=x>Quoted<footer>— Somebody</footer></blockquote><pre>  plain\n\tcode &lt;${index}&gt;\n</pre><code>x</code><kbd>Ctrl</kbd><var>v</var>`,
+  (index) =>
+    `<form><select name=s><option>1<option selected>2</select><textarea>typed ${index}</textarea><input type=hidden value=1><label for=q>Q</label><input id=q></form><iframe src="https://video.example/embed/${index}"></iframe><video poster=/p.jpg><source src=v.mp4><track></video><object><param><embed></object><picture><source srcset="a 1x"><img data-src=/lazy.jpg width=600 height=400 alt="A picture &quot;${index}&quot;"></picture><map><area href="/part" alt="Part"></map>`,
+  (index) =>
+    `<section class="c-block c-block--wide" data-component=teaser data-testid="t${index}"><a href="https://other.example/${index}?a=1&amp;b=2" title='T'>A link with a long text that says what is behind it</a><p class="meta">by <a href="/user/u${index}">u${index}</a> · 3 h ago · 12 comments</p></section>`,
+  (index) =>
+    `<p lang=de>Straße über Äcker: größer, schöner.</p><p dir=rtl>שלום עולם, זה טקסט קצר ${index}.</p><p>ภาษาไทยไม่มีช่องว่างระหว่างคำ</p><p>한국어 문장은 띄어 씁니다.</p><p>हिन्दी में एक वाक्य।</p><p>${"veryLongWordWithoutAnySpace".repeat(6)}</p>`,
+];
+const odd = (first: number, parts: number): string =>
+  `${ODD_HEAD}<BODY onload="x()" class="home page">${repeated(parts, (index) => ODD_PARTS[(first + index) % ODD_PARTS.length]!(index))}</BODY></HTML><p>After the end`;
+
+/** Nearly empty pages: no head, no text, one line, a frame. */
+const BARE: readonly string[] = [
+  "<p>One line",
+  "Text without a tag & an open reference &am",
+  "<title>Only a title</title>",
+  "<html><head></head><body><div id=app></div><script src=/app.js></script></body></html>",
+  '<frameset cols="20%,80%"><frame src=menu.html><noframes>No frames</noframes></frameset>',
+];
+
 /** HTML, 5 to 15 KB each. */
-export const WARM_UP_PAGES: readonly string[] = [
+export const CONTENT_PAGES: readonly string[] = [
   article(ENGLISH),
   ...[FORUM, LISTING, PRODUCT, DOCUMENTATION, TABLE].map((body) => page(ENGLISH, body)),
   ...LANGUAGES.map(article),
+];
+
+export const WARM_UP_PAGES: readonly string[] = [
+  ...CONTENT_PAGES,
+  ...[0, 5, 9].map((first) => odd(first, 30)),
+  ...BARE,
 ];

@@ -100,7 +100,7 @@ async function plain(message: Message, cpu_ms: () => number): Promise<unknown> {
 async function about(what: "pid" | "environment" | "cpu" | "forbidden" | "gc", cpu_ms: () => number) {
   if (what === "pid") return process.pid;
   if (what === "cpu") return cpu_ms();
-  // Of a new context: V8 makes the functions of its options with each.
+  // A new context has the functions of the options that are set by then.
   if (what === "gc") return runInNewContext("typeof gc") as string;
   if (what === "environment") return Object.keys(process.env).filter((name) => !name.startsWith("NODE_"));
   const { readFile, writeFile } = await import("node:fs/promises");

@@ -228,7 +228,7 @@ function userAt(address: string | null | undefined, page: string): string[] {
   return name === undefined ? [] : [name];
 }
 
-/** Findings of lookAround, and the state that each of its parts needs for a node. */
+/** State of lookAround, which each of its parts gets with a node. */
 interface Around {
   readonly tree: Tree;
   readonly names: Names;
@@ -273,12 +273,12 @@ function lookAround(tree: Tree, names: Names, unseen: Uint8Array, firstProse: nu
     if (framed[i] || aside) away[i] = 1;
     if (!tree.attributes[i]) continue;
     if (isNotHere(i) && tree.end[i]! - i < 0.5 * count) away[i] = 1;
-    lookAtNode(around, i);
+    noteElement(around, i);
   }
   return { authors: around.authors, dates: around.dates, framed };
 }
 
-function lookAtNode(around: Around, node: number): void {
+function noteElement(around: Around, node: number): void {
   const { tree, unseen, away } = around;
   const attributes = tree.attributes[node]!;
   const itemprop = attributes["itemprop"];
@@ -346,7 +346,7 @@ function noteDate({ tree, unseen, dates }: Around, node: number): void {
   if (text.length >= 6 && whole.length < 100 && /\d/.test(text)) dates.named.push(text);
 }
 
-/** The date that an element states, in the attribute for values first. */
+/** The date that an element says, by the attribute for values first. */
 function datedText({ tree, unseen }: Around, node: number): string {
   const { content, datetime } = tree.attributes[node]!;
   return content ?? datetime ?? nodeText(tree, node, 80, unseen);
