@@ -67,6 +67,8 @@ async function serve(): Promise<void> {
     response.setHeader("Content-Type", type);
     response.end(body);
   });
+  // A parent that is killed closes the channel, and no other way.
+  process.on("disconnect", () => process.exit());
   server.listen(0, "0.0.0.0");
   await once(server, "listening");
   process.send!((server.address() as { port: number }).port);
