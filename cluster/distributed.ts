@@ -26,9 +26,10 @@ import { type Ownership, ownership } from "./internal/partition/ownership.ts";
 import type { PartitionLease } from "./internal/partition/partition-lease.ts";
 import { NO_STATS } from "./internal/turn/passivation.ts";
 import { openPartition, type PartitionDeps } from "./internal/partition/partition.ts";
+import { tableOwnership } from "./internal/partition/table-ownership.ts";
 import { watchPartitions } from "./internal/partition/partition-watch.ts";
 import { pendingAsks } from "./internal/transport/pending-asks.ts";
-import { isPartitionCount, MIN_PARTITIONS, partitionOf } from "./placement.ts";
+import { isPartitionCount, MIN_PARTITIONS, partitionOf, usesTable } from "./placement.ts";
 import type { Bus } from "./ports/bus.ts";
 import { Fault } from "./ports/fault.ts";
 import type { Leases } from "./ports/leases.ts";
@@ -212,7 +213,7 @@ export async function joinDistributed(
       relinquish: (partition) => owner?.relinquish(partition),
     };
     const owner = owns
-      ? ownership(
+      ? (usesTable(partitionCount) ? tableOwnership : ownership)(
           nodeName,
           {
             clock,

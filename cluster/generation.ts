@@ -106,6 +106,18 @@ export function generations(documents: Documents, clock: Clock, settings: Agreed
         observe(state, before, lease?.revision);
         return lease;
       },
+      async hold(...args) {
+        const before = state.own;
+        const held = await leases.hold(...args);
+        observe(state, before, held ?? undefined);
+        return held;
+      },
+      async renewHeld(...args) {
+        const before = state.own;
+        const renewed = await leases.renewHeld(...args);
+        observe(state, before, renewed ?? undefined);
+        return renewed;
+      },
       async renew(...args) {
         const before = state.own;
         const renewal = await leases.renew(...args);

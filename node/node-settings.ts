@@ -277,7 +277,7 @@ export const NODE_SECTIONS = {
         default: MIN_PARTITIONS,
         rule: PARTITIONS,
         description:
-          "Into how many partitions a new cluster is divided, each of which one worker owns: more workers than that have no site. A cluster keeps its number; `trawl cluster rebuild --partitions` changes it. Each partition costs a renewal every 0.8 s and two consumers of NATS.",
+          "Into how many partitions a new cluster is divided, each of which one worker owns: more workers than that have no site. A cluster keeps its number; `trawl cluster rebuild --partitions` changes it. Each partition costs two consumers of NATS: use up to 1,024.",
       }),
       status_port: Type.Integer({
         env: "TRAWL_STATUS_PORT",

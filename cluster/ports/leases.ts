@@ -55,11 +55,71 @@ export interface ClaimTerms {
 /** Multiplier of the generation in an epoch: room for 8,000 generations of 2^40 revisions each. */
 export const EPOCHS_OF_GENERATION = 2 ** 40;
 
+export interface Assignment {
+  /** The lease of the node that owns the partition; null: no node does. */
+  readonly lease: string | null;
+  /** Grows with each owner. */
+  readonly epoch: number;
+  /** Its owner is to return it. */
+  readonly isLeaving: boolean;
+}
+
+/** Which lease of a node owns which partition, in a cluster of more than 64 partitions. */
+export interface AssignmentTable {
+  /** A table of an earlier generation is void. */
+  readonly generation: number;
+  /** Grows with each write. */
+  readonly version: number;
+  readonly assignments: readonly Assignment[];
+}
+
+export interface StoredTable {
+  readonly revision: number;
+  readonly table: AssignmentTable;
+}
+
+/** The part of the store that every node looks at in each round. */
+export interface TableLook {
+  /** Grows with each table; 0: there is none. */
+  readonly table_revision: number;
+  /** Whether a node holds the lease ASSIGNER. */
+  readonly hasAssigner: boolean;
+}
+
+/** The lease of the node that writes the table. */
+export const ASSIGNER = "assigner";
+
+/**
+ * Leases with names, which nodes of a cluster of more than 64 partitions hold, and the table that is written under them. A name is never used
+ * again, but for that of the assigner; a lease carries a text that each renewal replaces.
+ */
+export interface NamedLeases {
+  /** Takes a lease for a holder, of a name that is its own; answers its revision. Null: it is held. Throws Fault bus_unreachable when the terms are those of another store. */
+  hold(name: string, holder: string, terms: ClaimTerms): Promise<number | null>;
+  /**
+   * Answers the new revision. Null: the lease has lapsed, or the store knows an older renewal than the named one, because it was rolled back.
+   * A renewal goes on from an earlier one of the same holder that took effect although its answer was lost.
+   */
+  renewHeld(name: string, holder: string, text: string, revision: number): Promise<number | null>;
+  /** The lease ends at once; with a revision only when that is its last one. */
+  releaseHeld(name: string, revision?: number): Promise<void>;
+  /** The names of all leases that have not lapsed. */
+  heldNames(): Promise<ReadonlySet<string>>;
+  /** The text of the last renewal; null: the lease has lapsed. */
+  textOf(name: string): Promise<string | null>;
+  look(): Promise<TableLook>;
+  table(): Promise<StoredTable | null>;
+  /** Replaces the table of that revision (0: there is none); answers the new one. Null: another node has replaced it. */
+  writeTable(table: AssignmentTable, revision: number, terms: ClaimTerms): Promise<number | null>;
+  /** Calls back when there may be a new table. */
+  onTable(call: () => void): Disposable;
+}
+
 /**
  * All methods throw Fault bus_unreachable, after which the result is unknown, and nothing else. A store that lost its
  * data is created again by the first call that finds it missing.
  */
-export interface Leases {
+export interface Leases extends NamedLeases {
   /** How long a lease lasts; equal on all nodes. */
   readonly ttl_ms: number;
   survey(): Promise<LeaseSurvey>;

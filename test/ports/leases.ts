@@ -1,6 +1,12 @@
 /** Promises of every adapter of leases (cluster/ports/leases.ts). */
 import { expect, test } from "vitest";
-import { CLOCK_READING_TTL_MS, type Leases, type Renewal } from "../../cluster/ports/leases.ts";
+import {
+  ASSIGNER,
+  CLOCK_READING_TTL_MS,
+  EPOCHS_OF_GENERATION,
+  type Leases,
+  type Renewal,
+} from "../../cluster/ports/leases.ts";
 
 /** A claim in the first generation of the store as it is now. */
 const create = async (leases: Leases, partition: number, node: string) => {
@@ -149,5 +155,93 @@ export function leasesSuite(
     expect(await leases.agreeOn(name, "32")).toBe("64");
     await leases.overrule(name, "32");
     expect(await leases.agreeOn(name, "64")).toBe("32");
+  });
+
+  const termsOf = async (leases: Leases) => {
+    const { store_id } = await leases.survey();
+    return { store_id, generation: 1, revision: 0 };
+  };
+
+  test("lets one holder have a named lease while it is renewed, with the text of its last renewal", async () => {
+    const { leases, pass } = await connection;
+    const terms = await termsOf(leases);
+    const got = await Promise.all(["a", "b", "c"].map((holder) => leases.hold("one", holder, terms)));
+    const revision = got.find((found) => found !== null)!;
+    const holder = ["a", "b", "c"][got.indexOf(revision)]!;
+    expect(got.filter((found) => found !== null)).toHaveLength(1);
+    expect([...(await leases.heldNames())]).toContain("one");
+    expect(await leases.textOf("one")).toBe("");
+    const next = (await leases.renewHeld("one", holder, "[[1,2]]", revision))!;
+    expect(next).toBeGreaterThan(revision);
+    // The answer of the renewal before was lost.
+    const again = (await leases.renewHeld("one", holder, "[]", revision))!;
+    expect(again).toBeGreaterThan(next);
+    expect(await leases.textOf("one")).toBe("[]");
+    await pass(leases.ttl_ms * 0.6);
+    expect(await leases.renewHeld("one", holder, "", again)).not.toBeNull();
+    await pass(leases.ttl_ms * 0.6);
+    expect(await leases.hold("one", "another", terms)).toBeNull();
+    await pass(leases.ttl_ms * 1.7);
+    expect(await leases.textOf("one")).toBeNull();
+    expect([...(await leases.heldNames())]).not.toContain("one");
+    expect(await leases.renewHeld("one", holder, "", again)).toBeNull();
+    const other = (await leases.hold("one", "another", terms))!;
+    expect(await leases.renewHeld("one", holder, "", again)).toBeNull();
+    expect(await leases.renewHeld("one", "another", "", other)).not.toBeNull();
+  });
+
+  test("gives a named lease back, and takes it from whoever holds it where no revision is named", async () => {
+    const { leases } = await connection;
+    const terms = await termsOf(leases);
+    const first = (await leases.hold("two", "a", terms))!;
+    await leases.releaseHeld("two", first);
+    const second = (await leases.hold("two", "b", terms))!;
+    await leases.releaseHeld("two", first);
+    expect(await leases.hold("two", "c", terms)).toBeNull();
+    await leases.releaseHeld("two");
+    expect(await leases.renewHeld("two", "b", "", second)).toBeNull();
+    await expect(leases.hold("two", "d", { ...terms, store_id: "another" })).rejects.toMatchObject({
+      code: "bus_unreachable",
+    });
+    expect(await leases.hold("two", "d", terms)).not.toBeNull();
+  });
+
+  test("replaces the table by compare-and-set, and tells who listens", async () => {
+    const { leases } = await connection;
+    const terms = await termsOf(leases);
+    const heard = Promise.withResolvers<void>();
+    const listening = leases.onTable(heard.resolve);
+    expect([await leases.table(), await leases.look()]).toEqual([
+      null,
+      { table_revision: 0, hasAssigner: false },
+    ]);
+    const table = {
+      generation: 1,
+      version: 1,
+      assignments: [
+        { lease: "n-1/1.0", epoch: EPOCHS_OF_GENERATION + 1, isLeaving: false },
+        { lease: "n-2/1.0", epoch: EPOCHS_OF_GENERATION + 1, isLeaving: true },
+        { lease: null, epoch: 0, isLeaving: false },
+      ],
+    };
+    const written = await Promise.all([
+      leases.writeTable(table, 0, terms),
+      leases.writeTable(table, 0, terms),
+    ]);
+    const revision = written.find((found) => found !== null)!;
+    expect(written.filter((found) => found !== null)).toHaveLength(1);
+    await heard.promise;
+    listening[Symbol.dispose]();
+    expect(await leases.table()).toEqual({ revision, table });
+    await leases.hold(ASSIGNER, "a", terms);
+    expect(await leases.look()).toEqual({ table_revision: revision, hasAssigner: true });
+    const later = { ...table, version: 2 };
+    expect(await leases.writeTable(later, revision - 1, terms)).toBeNull();
+    expect(await leases.writeTable(later, revision, terms)).toBeGreaterThan(revision);
+    await expect(leases.writeTable(later, revision, { ...terms, store_id: "another" })).rejects.toMatchObject(
+      {
+        code: "bus_unreachable",
+      },
+    );
   });
 }

@@ -178,7 +178,7 @@ describe.skipIf(shared === null)("one NATS", () => {
     expect(await admin.partitions()).toBe(256);
     await Promise.all([node.close(), bus.close(), leases.close()]);
     expect(await admin.nodes(300)).toEqual([]);
-    expect(await admin.wipe()).toHaveLength(6);
+    expect(await admin.wipe()).toHaveLength(7);
     expect(await admin.wipe()).toEqual([]);
     expect(await admin.partitions()).toBe(0);
     await admin.close();

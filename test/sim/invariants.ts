@@ -3,11 +3,11 @@
  * by the document store, and by the bus.
  */
 import type { DistributedCluster } from "../../cluster/distributed.ts";
-import { MIN_PARTITIONS, partitionOf } from "../../cluster/placement.ts";
+import { MIN_PARTITIONS, partitionOf, usesTable } from "../../cluster/placement.ts";
 import type { Bus } from "../../cluster/ports/bus.ts";
 import type { Clock } from "../../cluster/ports/clock.ts";
 import type { Documents } from "../../cluster/ports/documents.ts";
-import type { Leases } from "../../cluster/ports/leases.ts";
+import { ASSIGNER, type Leases } from "../../cluster/ports/leases.ts";
 import { MAX_SLEW } from "../../cluster/adapters/time/steady-time.ts";
 
 /** A request that an origin sees. */
@@ -76,7 +76,7 @@ export function checker(
   /** By collection and key. */
   const writers = new Map<string, { epoch: number; version: number; node: string }>();
   const owners: (string | undefined)[] = Array.from({ length: partitions });
-  /** By node and partition: the lease, and when its last claim or renewal that was answered had been sent. */
+  /** By node and partition, or by node where it has one lease: the lease, and when its last claim or renewal that was answered had been sent. */
   const leased = new Map<string, { readonly epoch: number; readonly sent_ms: number }>();
   const problems: string[] = [];
 
@@ -116,7 +116,8 @@ export function checker(
   function onSending(node: string, collection: string, key: string): void {
     const shard_by = shardBy[collection];
     if (shard_by === undefined || ttl_ms === null) return;
-    const lease = leased.get(`${node} ${partitionOf(shard_by, key, partitions)}`);
+    const place = usesTable(partitions) ? node : `${node} ${partitionOf(shard_by, key, partitions)}`;
+    const lease = leased.get(place);
     const age_ms = lease === undefined ? Infinity : clock.mono() - lease.sent_ms;
     if (age_ms > ttl_ms - STOPPED_MS)
       problems.push(`${node} writes ${collection}/${key} ${age_ms} ms after it was leased`);
@@ -127,6 +128,20 @@ export function checker(
     const placeOf = (partition: number): string => `${node} ${partition}`;
     return {
       ...leases,
+      async hold(name, ...rest) {
+        const sent_ms = clock.mono();
+        const revision = await leases.hold(name, ...rest);
+        if (revision !== null && name !== ASSIGNER) leased.set(node, { epoch: 0, sent_ms });
+        return revision;
+      },
+      async renewHeld(name, ...rest) {
+        const sent_ms = clock.mono();
+        const revision = await leases.renewHeld(name, ...rest);
+        const held = leased.get(node);
+        if (revision !== null && name !== ASSIGNER && held && sent_ms > held.sent_ms)
+          leased.set(node, { epoch: 0, sent_ms });
+        return revision;
+      },
       async create(partition, ...rest) {
         const sent_ms = clock.mono();
         const lease = await leases.create(partition, ...rest);

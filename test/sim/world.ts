@@ -52,7 +52,7 @@ export interface World {
 /** How long a lease lasts: in some courses so short that owners change when an answer is late. */
 export const LEASES_LAST_MS = [3_000, 3_000, 2_000];
 
-const PARTITIONS = [64, 64, 256] as const;
+const PARTITIONS = [64, 256] as const;
 
 /**
  * `ttls_ms`: of these the seed draws how long a lease lasts, and which other constants are smaller. Default: all is as in

@@ -2,17 +2,27 @@
 import type { Clock } from "../../ports/clock.ts";
 import { Fault } from "../../ports/fault.ts";
 import {
+  ASSIGNER,
+  type ClaimTerms,
   CLOCK_READING_TTL_MS,
   type ClockReading,
   EPOCHS_OF_GENERATION,
   type Leases,
   presenceTtlMs,
+  type StoredTable,
 } from "../../ports/leases.ts";
 
 interface StoredLease {
   readonly node: string;
   readonly epoch: number;
   revision: number;
+  renewed_ms: number;
+}
+
+interface NamedLease {
+  readonly holder: string;
+  revision: number;
+  text: string;
   renewed_ms: number;
 }
 
@@ -25,6 +35,9 @@ export interface MemoryLeases extends Leases {
 
 export function memoryLeases(clock: Clock, ttl_ms = 3_000, store_name = "store"): MemoryLeases {
   const leases = new Map<number, StoredLease>();
+  const named = new Map<string, NamedLease>();
+  const listeners = new Set<() => void>();
+  let table: StoredTable | null = null;
   const members = new Map<string, number>();
   const clocks = new Map<string, ClockReading & { readonly stored_ms: number }>();
   const settings = new Map<string, string>();
@@ -42,20 +55,60 @@ export function memoryLeases(clock: Clock, ttl_ms = 3_000, store_name = "store")
     return null;
   }
 
+  function currentNamed(name: string): NamedLease | null {
+    const lease = named.get(name);
+    if (lease && clock.mono() - lease.renewed_ms < ttl_ms) return lease;
+    named.delete(name);
+    return null;
+  }
+  function assertTerms(what: string, { store_id, revision: reached }: ClaimTerms): void {
+    if (store_id !== storeId() || revision < reached)
+      throw new Fault("bus_unreachable", `Cannot ${what}: the lease store is another one`);
+  }
+
   return {
     ttl_ms,
+    async hold(name, holder, terms) {
+      assertTerms(`take the lease "${name}"`, terms);
+      if (currentNamed(name)) return null;
+      named.set(name, { holder, revision: ++revision, text: "", renewed_ms: clock.mono() });
+      return revision;
+    },
+    async renewHeld(name, holder, text, known) {
+      const lease = currentNamed(name);
+      if (lease?.holder !== holder || lease.revision < known) return null;
+      Object.assign(lease, { revision: ++revision, text, renewed_ms: clock.mono() });
+      return revision;
+    },
+    async releaseHeld(name, known) {
+      if (known === undefined || currentNamed(name)?.revision === known) named.delete(name);
+    },
+    heldNames: async () => new Set([...named.keys()].filter((name) => currentNamed(name))),
+    textOf: async (name) => currentNamed(name)?.text ?? null,
+    look: async () => ({
+      table_revision: table?.revision ?? 0,
+      hasAssigner: currentNamed(ASSIGNER) !== null,
+    }),
+    table: async () => table,
+    async writeTable(next, known, terms) {
+      assertTerms("write the table of assignments", terms);
+      if ((table?.revision ?? 0) !== known) return null;
+      table = { revision: ++revision, table: next };
+      for (const call of listeners) call();
+      return revision;
+    },
+    onTable(call) {
+      listeners.add(call);
+      return { [Symbol.dispose]: () => void listeners.delete(call) };
+    },
     async survey() {
       const held = new Set([...leases.keys()].filter((partition) => currentLease(partition)));
       return { store_id: storeId(), age_ms: clock.mono() - created_ms, revision, held };
     },
-    async create(partition, node, { store_id, generation, revision: reached }) {
-      if (store_id !== storeId() || revision < reached)
-        throw new Fault(
-          "bus_unreachable",
-          `Cannot claim partition ${partition}: the lease store is another one`,
-        );
+    async create(partition, node, terms) {
+      assertTerms(`claim partition ${partition}`, terms);
       if (currentLease(partition)) return null;
-      const epoch = generation * EPOCHS_OF_GENERATION + ++revision;
+      const epoch = terms.generation * EPOCHS_OF_GENERATION + ++revision;
       leases.set(partition, { node, epoch, revision, renewed_ms: clock.mono() });
       return { epoch, revision };
     },
@@ -94,14 +147,22 @@ export function memoryLeases(clock: Clock, ttl_ms = 3_000, store_name = "store")
         revision,
         [...leases].map(([partition, lease]) => [partition, { ...lease }] as const),
       ];
+      const [tableThen, namedThen] = [
+        table,
+        [...named].map(([name, lease]) => [name, { ...lease }] as const),
+      ];
       return () => {
+        table = tableThen;
+        named.clear();
+        for (const [name, lease] of namedThen) named.set(name, { ...lease });
         leases.clear();
         for (const [partition, lease] of stored) leases.set(partition, { ...lease });
         revision = then;
       };
     },
     wipe() {
-      for (const map of [leases, members, settings]) map.clear();
+      for (const map of [leases, named, members, settings]) map.clear();
+      table = null;
       revision = 0;
       stores++;
       created_ms = clock.mono();

@@ -11,16 +11,20 @@ import { JetStreamApiError, StorageType } from "@nats-io/jetstream";
 import { type KV, Kvm } from "@nats-io/kv";
 import { Fault } from "../../ports/fault.ts";
 import {
+  ASSIGNER,
+  type ClaimTerms,
   CLOCK_READING_TTL_MS,
   EPOCHS_OF_GENERATION,
   type Lease,
   type Leases,
   type LeaseSurvey,
+  type NamedLeases,
   presenceTtlMs,
 } from "../../ports/leases.ts";
 import { linkNats, type NatsLink, orUnreachable, unreachable } from "../bus/connection.nats.ts";
 import { guardStreams } from "../bus/stream-guard.nats.ts";
 import type { Log } from "../../ports/log.ts";
+import { decodeTable, encodeTable } from "./table.nats.ts";
 
 /** Shorter, and partitions move whenever a node stalls. The limiter of the filing system must move within 4 s. */
 const TTL_MS = 3_000;
@@ -30,8 +34,8 @@ const RENEWAL_MS = 1_600;
 const MAX_RENEWAL_ATTEMPTS = 3;
 const WRONG_SEQUENCE_CODES: ReadonlySet<number> = new Set([10_071, 10_164]);
 
-/** Owners, present nodes, shared settings, what the nodes' clocks say. */
-export const BUCKETS = ["own", "members", "cfg", "clocks"] as const;
+/** Owners, present nodes, shared settings, what the nodes' clocks say, the table of assignments. */
+export const BUCKETS = ["own", "members", "cfg", "clocks", "table"] as const;
 type BucketName = (typeof BUCKETS)[number];
 
 /** The stream in which NATS keeps a bucket. */
@@ -79,8 +83,9 @@ async function leasesOn(link: NatsLink, ttl_ms: number, log: Log | undefined): P
       bucket("members", presenceTtlMs(ttl_ms)),
       bucket("cfg"),
       bucket("clocks", CLOCK_READING_TTL_MS),
+      bucket("table"),
     ]);
-  const [own, members, settings, clocks] = await openBuckets();
+  const [own, members, settings, clocks, tables] = await openBuckets();
   const own_stream = bucketStream(cluster, "own");
   const own_prefix = `$KV.${cluster}-own.`;
   const members_stream = bucketStream(cluster, "members");
@@ -167,6 +172,8 @@ async function leasesOn(link: NatsLink, ttl_ms: number, log: Log | undefined): P
       }),
     members: () => reach("list the nodes", () => namesIn(members_stream, members_prefix)),
 
+    ...namedLeases({ link, own, tables, own_prefix, namesIn, survey, reach }),
+
     compareClocks: (node, clock_ms) =>
       reach("compare the clocks", async () => {
         await clocks.put(node, String(clock_ms));
@@ -198,6 +205,111 @@ async function leasesOn(link: NatsLink, ttl_ms: number, log: Log | undefined): P
   };
 }
 
+const TABLE_KEY = "t";
+/** Keys of named leases begin with it, those of partitions do not. */
+const NAMED = "n.";
+/** The holder of a lease and its text. */
+const SEPARATOR = "\n";
+
+interface NamedLeaseDeps {
+  readonly link: NatsLink;
+  readonly own: KV;
+  readonly tables: KV;
+  readonly own_prefix: string;
+  readonly namesIn: (stream: string, prefix: string) => Promise<string[]>;
+  readonly survey: () => Promise<LeaseSurvey>;
+  readonly reach: <T>(what: string, call: () => Promise<T>) => Promise<T>;
+}
+
+function namedLeases({ link, own, tables, own_prefix, namesIn, survey, reach }: NamedLeaseDeps): NamedLeases {
+  const { jsm, nc, name: cluster } = link;
+  const own_stream = bucketStream(cluster, "own");
+  const table_stream = bucketStream(cluster, "table");
+  const named_prefix = `${own_prefix}${NAMED}`;
+
+  const unlessWrong = <T>(call: Promise<T>): Promise<T | null> =>
+    call.catch((problem: unknown) => {
+      if (isWrongRevision(problem)) return null;
+      throw problem;
+    });
+  const isTermsOf = async ({ store_id, revision }: ClaimTerms, reached: number): Promise<boolean> => {
+    const current = await survey();
+    return current.store_id === store_id && Math.max(current.revision, reached) >= revision;
+  };
+  const assertStore = (what: string, isSame: boolean): void => {
+    if (!isSame) throw new Fault("bus_unreachable", `Cannot ${what}: the lease store is another one`);
+  };
+  const remove = (name: string, revision?: number): Promise<unknown> =>
+    jsm.streams.purge(own_stream, {
+      filter: `${named_prefix}${name}`,
+      ...(revision !== undefined && { seq: revision + 1 }),
+    });
+
+  return {
+    hold: (name, holder, terms) =>
+      reach(`take the lease "${name}"`, async () => {
+        const revision = await unlessWrong(own.create(NAMED + name, holder + SEPARATOR));
+        if (revision === null) return null;
+        // Asked afterwards: before, the store could still be lost and created again by another node.
+        const isSame = revision > terms.revision && (await isTermsOf(terms, revision));
+        if (!isSame) await remove(name, revision);
+        assertStore(`take the lease "${name}"`, isSame);
+        return revision;
+      }),
+
+    renewHeld: (name, holder, text, revision) =>
+      reach(`renew the lease "${name}"`, async () => {
+        let known = revision;
+        for (let n = 0; n < MAX_RENEWAL_ATTEMPTS; n++) {
+          const value = holder + SEPARATOR + text;
+          const renewed = await unlessWrong(own.update(NAMED + name, value, known, RENEWAL_MS));
+          if (renewed !== null) return renewed;
+          const current = await own.get(NAMED + name);
+          // An older revision: the store was rolled back.
+          if (!current?.string().startsWith(holder + SEPARATOR) || current.revision < known) return null;
+          known = current.revision;
+        }
+        return null;
+      }),
+
+    releaseHeld: (name, revision) =>
+      reach(`release the lease "${name}"`, async () => void (await remove(name, revision))),
+    heldNames: () => reach("list the leases", async () => new Set(await namesIn(own_stream, named_prefix))),
+    textOf: (name) =>
+      reach(`read the lease "${name}"`, async () => {
+        const value = (await own.get(NAMED + name))?.string();
+        return value?.slice(value.indexOf(SEPARATOR) + 1) ?? null;
+      }),
+
+    look: () =>
+      reach("look at the table of assignments", async () => {
+        const [{ state }, assigner] = await Promise.all([
+          jsm.streams.info(table_stream),
+          own.get(NAMED + ASSIGNER),
+        ]);
+        return { table_revision: state.last_seq, hasAssigner: assigner !== null };
+      }),
+    table: () =>
+      reach("read the table of assignments", async () => {
+        const stored = await tables.get(TABLE_KEY);
+        return stored && { revision: stored.revision, table: decodeTable(stored.string()) };
+      }),
+    writeTable: (table, revision, terms) =>
+      reach("write the table of assignments", async () => {
+        assertStore("write the table of assignments", await isTermsOf(terms, 0));
+        const text = encodeTable(table);
+        return unlessWrong(
+          revision === 0 ? tables.create(TABLE_KEY, text) : tables.update(TABLE_KEY, text, revision),
+        );
+      }),
+    onTable(call) {
+      // The message of a write, as the server gets it: the write may be refused, and it is only a hint to look.
+      const subscription = nc.subscribe(`$KV.${cluster}-table.${TABLE_KEY}`, { callback: () => call() });
+      return { [Symbol.dispose]: () => subscription.unsubscribe() };
+    },
+  };
+}
+
 /** Surveys of the bucket of owners, as the server reports it. */
 function leaseSurveys(
   jsm: NatsLink["jsm"],
@@ -205,7 +317,8 @@ function leaseSurveys(
   own_prefix: string,
 ): () => Promise<LeaseSurvey> {
   async function lookAtStore(): Promise<LeaseSurvey> {
-    const info = await jsm.streams.info(own_stream, { subjects_filter: `${own_prefix}>` });
+    // Keys of named leases have more than one token.
+    const info = await jsm.streams.info(own_stream, { subjects_filter: `${own_prefix}*` });
     // The type lacks `ts`, the server's time, which every supported version sends.
     const { ts } = info as typeof info & { readonly ts: string };
     const subjects = Object.keys(info.state.subjects ?? {});

@@ -26,19 +26,19 @@ export interface Ownership {
 }
 
 /** All leases of this node, in parallel; a timer of its own in which nothing else is awaited. */
-const RENEW_MS = 800;
-const ROUND_MS = 800;
+export const RENEW_MS = 800;
+export const ROUND_MS = 800;
 /** While another node still owns something that this node should. */
-const ROUND_SOON_MS = 200;
+export const ROUND_SOON_MS = 200;
 /**
  * When a whole cluster starts again, its first node would claim every partition. It waits so long for the others. A
  * longer wait delays the start of a cluster with one worker.
  */
-const GATHER_MS = 2_000;
+export const GATHER_MS = 2_000;
 /** At once. With 256 two workers did not settle within 30 s on a machine at ten times its load, with 64 they did (one run each). */
-const MAX_CLAIMS = 64;
+export const MAX_CLAIMS = 64;
 /** A lease store younger than this is that of a new cluster, which has nothing to gather for. */
-const NEW_CLUSTER_MS = 10_000;
+export const NEW_CLUSTER_MS = 10_000;
 
 export function ownership(
   nodeName: string,

@@ -72,7 +72,7 @@ export interface OwnershipState extends OwnershipDeps {
 }
 
 /** Drift of two clocks, and the time from the check to the socket. */
-const MARGIN_MS = 600;
+export const MARGIN_MS = 600;
 /** Losses within this time after the first one are one line of the log: leases are renewed every 0.8 s. */
 const LOSSES_LOGGED_MS = 2_000;
 const MAX_NAMED_PARTITIONS = 5;
@@ -81,7 +81,7 @@ const MAX_NAMED_PARTITIONS = 5;
  * is not done by then is aborted, and the next owner begins it again. With the claim that follows, partitions are
  * shared evenly within 10 s of a node's start.
  */
-const MAX_DRAIN_MS = 8_000;
+export const MAX_DRAIN_MS = 8_000;
 
 const isHeld = ({ partitions }: OwnershipState, owned: OwnedPartition): boolean =>
   partitions.get(owned.partition) === owned;
@@ -144,14 +144,18 @@ export function drop(state: OwnershipState, owned: OwnedPartition): void {
 
 function lose(state: OwnershipState, owned: OwnedPartition, why: string): void {
   if (!isHeld(state, owned)) return;
-  state.metrics.count("trawl_faults_total", { code: "lease_lost" });
   noteLoss(state, owned.partition, why);
   drop(state, owned);
 }
 
 /** A node that is cut off loses all its partitions within a second: the log gets one line for all of them. */
-function noteLoss(state: OwnershipState, partition: number, why: string): void {
-  const { clock, log, losses } = state;
+export function noteLoss(
+  state: Pick<OwnershipState, "clock" | "log" | "metrics" | "losses">,
+  partition: number,
+  why: string,
+): void {
+  const { clock, log, metrics, losses } = state;
+  metrics.count("trawl_faults_total", { code: "lease_lost" });
   if (losses) return void losses.partitions.push(partition);
   const { partitions } = (state.losses = { why, partitions: [partition] });
   clock.at(clock.now() + LOSSES_LOGGED_MS, () => {

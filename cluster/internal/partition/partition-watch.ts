@@ -6,7 +6,8 @@
  * node is present that could claim it.
  */
 import type { Node } from "../../node-record.ts";
-import type { Leases, LeaseSurvey } from "../../ports/leases.ts";
+import { usesTable } from "../../placement.ts";
+import type { Leases, LeaseSurvey, StoredTable } from "../../ports/leases.ts";
 
 /**
  * The time from any look to the next one. `generation.ts` looks once a second, so this timer fires where it could not; a
@@ -47,6 +48,7 @@ export function watchPartitions(
 ): PartitionWatch {
   /** Partitions without an owner, and since when on the monotonic clock. */
   const unownedSince = new Map<number, number>();
+  let seen: StoredTable | null = null;
   let hasCandidates = true;
   let reported = false;
   let isStopped = false;
@@ -67,10 +69,25 @@ export function watchPartitions(
     }
   }
 
+  /** The table says it while an assigner looks after it. */
+  async function ownersInTable(): Promise<(partition: number) => boolean> {
+    const { table_revision, hasAssigner } = await leases.look();
+    if (table_revision !== (seen?.revision ?? 0)) seen = await leases.table();
+    const assignments = seen?.table.assignments;
+    const held = hasAssigner ? null : await leases.heldNames();
+    return (partition) => {
+      const lease = assignments?.[partition]?.lease ?? null;
+      return lease !== null && (held === null || held.has(lease));
+    };
+  }
+
   async function look(): Promise<LeaseSurvey> {
     const survey = await leases.survey();
+    const isOwned = usesTable(partitionCount)
+      ? await ownersInTable()
+      : (partition: number) => survey.held.has(partition);
     for (let partition = 0; partition < partitionCount; partition++) {
-      if (survey.held.has(partition)) unownedSince.delete(partition);
+      if (isOwned(partition)) unownedSince.delete(partition);
       else if (!unownedSince.has(partition)) unownedSince.set(partition, clock.mono());
     }
     metrics.gauge("trawl_partitions", { state: "unowned" }, unownedSince.size);
