@@ -6,11 +6,13 @@
  * minutes on one core.
  *
  *   node bench/extraction.train.ts [--root folder] [--trees n] [--leaves n] [--rate x] [--folds n] [--deal n] [--no-languages]
- *     [--first n] [--judged n] [--scores file] [--against file] [--texts file] [--markdown] [--write]
+ *     [--first n] [--judged n] [--kinds a,b] [--sample n] [--models folder] [--scores file] [--against file] [--texts file] [--markdown]
+ *     [--write]
  */
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { readHtml, type Survey, surveyOf, type Weigh } from "../actors/reading/article/article.ts";
 import { readLinkedData } from "../actors/reading/article/jsonld.ts";
@@ -57,6 +59,15 @@ const { values: options } = parseArgs({
     /** Such a file of another run: differences are printed with their 95 % intervals, pages drawn 2,000 times. */
     against: { type: "string" },
     languages: { type: "boolean", default: true },
+    /** Only pages of these kinds are judged: "forum,daniel zh". */
+    kinds: { type: "string" },
+    /** The number of WCXB pages that are learned from, drawn by their ids; all without it. */
+    sample: { type: "string" },
+    /**
+     * Where trees of each fold are kept. Trees that are there are judged and not learned, which is quick, and right as long as neither
+     * features nor labels have changed.
+     */
+    models: { type: "string" },
     write: { type: "boolean", default: false },
     /** The structure of the crossed Markdown is compared with gold Markdown, too. */
     markdown: { type: "boolean", default: false },
@@ -158,6 +169,30 @@ function foldOf(url: string, id: string): number {
   return Number.parseInt(hash(`${options.deal} ${siteOfPage(url, id)}`).slice(0, 8), 16) % FOLDS;
 }
 
+const KINDS = options.kinds?.split(",");
+const kindOfPage = ({ of, gold }: Page): string =>
+  of === "gold" ? gold.kind : `${gold.set} ${gold.language}`;
+const isJudged = (page: Page): boolean => KINDS === undefined || KINDS.includes(kindOfPage(page));
+
+const first = Number(options.first);
+const after_last = Math.min(FOLDS, first + Number(options.judged ?? FOLDS));
+const modelFile = (fold: number): string => join(options.models ?? "", `fold-${fold}.json`);
+const isLearned = (fold: number): boolean => options.models !== undefined && existsSync(modelFile(fold));
+let needs_learning = options.write;
+for (let fold = first; fold < after_last; fold += 1) needs_learning ||= !isLearned(fold);
+
+/** The WCXB pages that are learned from, if not all. */
+function sampled(size: number): ReadonlySet<string> {
+  const ids = [...wcxbPages(options.root)].map(({ id }) => ({ id, at: hash(`sample ${id}`) }));
+  return new Set(
+    ids
+      .toSorted((a, b) => (a.at < b.at ? -1 : 1))
+      .slice(0, size)
+      .map(({ id }) => id),
+  );
+}
+const sample = options.sample === undefined ? null : sampled(Number(options.sample));
+
 function* allPages(): Generator<Page> {
   for (const gold of wcxbPages(options.root)) yield { of: "gold", gold };
   for (const gold of articlePages(options.root)) yield { of: "gold", gold };
@@ -206,6 +241,7 @@ for (const page of allPages()) {
   const fold = known ?? foldOf(url, id);
   foldsByBytes.set(digest, fold);
   pages.push({ page, fold });
+  if (!needs_learning || (sample && page.gold.set === "wcxb" && !sample.has(id))) continue;
   const tree = buildTree(html);
   const survey = surveyOf(tree, readLinkedData(tree.jsonLd), url);
   const isEmpty = page.of === "gold" && page.gold.text === "";
@@ -358,11 +394,19 @@ function compareWith(others: Readonly<Record<string, number>>): void {
   }
 }
 
-const first = Number(options.first);
-for (let left = first; left < Math.min(FOLDS, first + Number(options.judged ?? FOLDS)); left += 1) {
+function treesWithout(left: number): Model {
+  if (isLearned(left)) return JSON.parse(readFileSync(modelFile(left), "utf8"));
   const model = learnFrom((row) => folds[row] !== left);
+  if (options.models === undefined) return model;
+  mkdirSync(options.models, { recursive: true });
+  writeFileSync(modelFile(left), JSON.stringify(model));
+  return model;
+}
+
+for (let left = first; left < after_last; left += 1) {
+  const model = treesWithout(left);
   const weigh: Weigh = (survey) => chancesBy(model, survey.rows, survey.width);
-  for (const { page, fold } of pages) if (fold === left) judge(page, weigh);
+  for (const { page, fold } of pages) if (fold === left && isJudged(page)) judge(page, weigh);
 }
 for (const [group, f1s] of [...scores].toSorted(([a], [b]) => a.localeCompare(b)))
   if (f1s.length > 3) {

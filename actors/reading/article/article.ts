@@ -8,7 +8,7 @@ import { featuresOf, readTraits, type Traits } from "./features.ts";
 import type { PageComment } from "../../../schemas/page-data.ts";
 import { findGroups } from "./groups.ts";
 import { isForumLike, isThread, kindOf, type PageKind } from "./kind.ts";
-import { outsideDialogs } from "./dialogs.ts";
+import { findConsent, outsideDialogs } from "./dialogs.ts";
 import { ldBody, type LinkedData, readLinkedData } from "./jsonld.ts";
 import { articleLines, isTemplate, type Line, linesIn, linesText, toLines } from "./lines.ts";
 import {
@@ -28,6 +28,7 @@ import { withoutHollowHeadings } from "./sections.ts";
 import { completed } from "./structures.ts";
 import { findNotices } from "./notices.ts";
 import { type Peers, peersOf } from "./peers.ts";
+import { withPosts } from "./posts.ts";
 import { buildTree, type Tree } from "./tree.ts";
 import { soundText } from "../content/text-document.ts";
 import type { PageLinks } from "../extraction-result.ts";
@@ -164,12 +165,22 @@ export function readHtml(
   const survey = surveyOf(tree, linked, url);
   const { page, lines, prose, traits } = survey;
   const notices = findNotices(lines, tree.title);
+  const consent = findConsent(page, lines);
   const kind = kindOf(traits);
   const comments = isThread(traits, kind)
     ? null
     : findComments(page, lines, survey.peers.structure, { now_ms, with_unnamed: !isForumLike(traits) });
   const isComment = (i: number): boolean => comments?.inside[i] === 1;
-  const chances = weigh(survey).map((chance, i) => (notices[i] || isComment(i) ? 0 : chance));
+  const line_chances = weigh(survey).map((chance, i) =>
+    notices[i] || consent[i] || isComment(i) ? 0 : chance,
+  );
+  const has_comments = comments !== null && comments.entries.length > 0;
+  // Elsewhere dated parts may as well be teasers or reviews.
+  const may_be_thread = kind !== "product" && (isThread(traits, kind) || isForumLike(traits));
+  const chances =
+    may_be_thread && !has_comments
+      ? withPosts(page, lines, survey.peers.structure, line_chances, now_ms)
+      : line_chances;
   const sizes = lines.map((line) => wordsIn(line.text));
   const { picked: likeliest } = selectLines(chances, sizes, kind === "article" ? STRICT : EVEN);
   const picked = completed(tree, lines, chances, outsideDialogs(tree, lines, sizes, likeliest));

@@ -45,6 +45,8 @@ const NAMED_AUTHOR =
 const DATE_LIKE = /\d[:.h]\d\d|\d[./-]\d{1,2}[./-]\d|(?<!\d)(?:19|20)\d\d(?!\d)|[年月]/u;
 const RELATIVE =
   /(?<!\d)\d{1,4} ?\p{L}{1,20}\.? (?:ago|temu|назад|тому|πριν|sitten|sedan|siden|geleden|önce|ezelőtt)(?!\p{L})|(?<!\p{L})(?:vor|il y a|hace|há|acum|před|pred|πριν(?: από)?|prije) \d+|(?<!\d)\d{1,4} ?(?:分钟|小时|天|分鐘|小時|分|時間|日|시간|분|일) ?(?:前|전)/iu;
+/** An age, as a line of its own. */
+const AGE = /^\d{1,3} ?(?:s|m|min|h|hrs?|d|w|mo|y|yrs?)\.?$/i;
 /** Words around a name and a date: "Ada says:", "napisał(a)". */
 const AROUND_NAME =
   /^(?:posted by|by|von|par|por|od|autor|author|nick|from|dodał|napisał|~|@)\s*(?:\(?a\)?)?:?\s+|[\s,:|·•–—-]{0,5}(?:(?<=\s)(?:says|said|wrote|writes|schrieb|sagt|a écrit|dice|napisał(?:\(a\)|a)?|pisze|powiedział(?:\/a|a)?|dodał(?:\(a\)|a)?|пишет|написал))?[\s:,|·•–—(-]{0,5}(?:(?<=\s)(?:dnia|at|on|am|le|el|o godz\.?|w dniu))?[\s:,|(-]{0,5}$/giu;
@@ -128,12 +130,30 @@ function firstBelow(lines: readonly Line[]): number {
   return lines.length;
 }
 
+/** For each line whether it is short and has a date or a time that counts from now, whichever of two numbers the month is. */
+export function datedLines(lines: readonly Line[], now_ms: number): (i: number) => boolean {
+  /** -1 for lines that were not asked about. */
+  const known = new Int8Array(lines.length).fill(-1);
+  return (i) => {
+    if (known[i]! < 0) {
+      const { text } = lines[i]!;
+      known[i] = text.length <= DATE_LINE_CHARS && isDate(text, now_ms) ? 1 : 0;
+    }
+    return known[i] === 1;
+  };
+}
+
+function isDate(text: string, now_ms: number): boolean {
+  if (RELATIVE.test(text) || AGE.test(text)) return true;
+  return DATE_LIKE.test(text) && parseDate(text, "en-GB", now_ms) !== null;
+}
+
 class CommentSearch {
   readonly #page: Page;
   readonly #tree: Tree;
   readonly #lines: readonly Line[];
   readonly #now_ms: number;
-  readonly #dates: Int8Array;
+  readonly #isDated: (i: number) => boolean;
   /** The first text of each line: they ascend, which the lines' blocks do not. */
   readonly #starts: Int32Array;
   readonly #isAuthorName: (node: number) => boolean;
@@ -143,7 +163,7 @@ class CommentSearch {
     this.#tree = page.tree;
     this.#lines = lines;
     this.#now_ms = now_ms;
-    this.#dates = new Int8Array(lines.length).fill(-1);
+    this.#isDated = datedLines(lines, now_ms);
     this.#starts = Int32Array.from(lines, ({ pieces, node }) => pieces.find((piece) => piece >= 0) ?? node);
     this.#isAuthorName = namedLike(page.names, NAMED_AUTHOR);
   }
@@ -300,7 +320,7 @@ class CommentSearch {
       !NO_NAME_END.test(name);
     // "Aug" stands before a year.
     return isName &&
-      !this.#isDate(name) &&
+      !isDate(name, this.#now_ms) &&
       parseDate(`${name} 2020`, null, this.#now_ms) === null &&
       !HEADED_COMMENTS.test(name)
       ? name
@@ -320,11 +340,11 @@ class CommentSearch {
     const stop = this.#lines[to - 1]!.pieces.at(-1) ?? 0;
     for (let node = begin; node <= stop; node += 1) {
       const datetime = this.#tree.attributes[node]?.["datetime"];
-      if (datetime && this.#isDate(datetime)) return datetime;
+      if (datetime && isDate(datetime, this.#now_ms)) return datetime;
     }
     const { text, pieces } = this.#lines[date]!;
     const single = pieces.map((piece) => (piece < 0 ? "" : collapse(this.#tree.text[piece]!)));
-    return single.find((piece) => DATE_LIKE.test(piece) && this.#isDate(piece)) ?? text;
+    return single.find((piece) => DATE_LIKE.test(piece) && isDate(piece, this.#now_ms)) ?? text;
   }
 
   #pointsAway({ from, to }: Part): boolean {
@@ -346,20 +366,6 @@ class CommentSearch {
     const dated: number[] = [];
     for (let i = from; i < to; i += 1) if (this.#isDated(i)) dated.push(i);
     return dated;
-  }
-
-  #isDated(i: number): boolean {
-    if (this.#dates[i]! < 0) {
-      const { text } = this.#lines[i]!;
-      this.#dates[i] = text.length <= DATE_LINE_CHARS && this.#isDate(text) ? 1 : 0;
-    }
-    return this.#dates[i] === 1;
-  }
-
-  /** Whichever of two numbers the month is. */
-  #isDate(text: string): boolean {
-    if (RELATIVE.test(text)) return true;
-    return DATE_LIKE.test(text) && parseDate(text, "en-GB", this.#now_ms) !== null;
   }
 
   #textOf(node: number): string {

@@ -1,9 +1,28 @@
 /** Dialogs that a page shows on top of itself: consent, terms, help, definitions. */
 import type { Line } from "./lines.ts";
+import { namedLike, type Page } from "./marks.ts";
 import type { Tree } from "./tree.ts";
 
 /** Dialogs that hold more of the text are what the page is about. */
 const TEXT_SHARE = 1 / 3;
+
+/** Elements in which consent to cookies is asked for, by the programs in wide use and by what sites call their own. */
+const NAMED_CONSENT =
+  / (?:onetrust|cookiebot|cybotcookiebot\w*|didomi|usercentrics|qc cmp2|truste|klaro|gdpr|cookie ?(?:consent|banner|bar|notice|law|popup|modal|dialog|settings|preferences)|consent (?:banner|bar|popup|modal|dialog)) /;
+/** An element that holds more of the page's characters is no dialog on top of it. */
+const CONSENT_SHARE_MAX = 0.9;
+
+/** 1 for each line in which consent to cookies is asked for. They are often longer than a short page's text. */
+export function findConsent({ tree, names, text }: Page, lines: readonly Line[]): Uint8Array {
+  const found = new Uint8Array(lines.length);
+  if (!names.words.some((words) => NAMED_CONSENT.test(words))) return found;
+  const isNamed = namedLike(names, NAMED_CONSENT);
+  const inside = new Uint8Array(tree.tag.length);
+  for (let i = 1; i < inside.length; i += 1)
+    if (inside[tree.parent[i]!] || (isNamed(i) && text[i]! < CONSENT_SHARE_MAX * text[0]!)) inside[i] = 1;
+  for (const [i, { node }] of lines.entries()) found[i] = inside[node]!;
+  return found;
+}
 
 /** The lines picked without those in dialogs, unless a third of the text or more is in dialogs. `sizes` in words. */
 export function outsideDialogs(
