@@ -288,13 +288,6 @@ export function titleCandidates(
   const wholeTitle = letters(tree.title);
   const wholeOg = letters(og ?? "");
   const headingTexts = h1s.map(letters);
-  const { slug } = site;
-  const isShop = kind === "product" || kind === "collection" || kind === "listing";
-  const isService = kind === "service";
-  const opening = headingTexts[0] ?? "";
-  const allTexts = [wholeTitle, wholeOg, letters(headline ?? ""), letters(twitter ?? ""), ...headingTexts];
-  const isHome = slug.length === 0;
-  const depth = site.address?.pathname.split("/").filter((part) => part !== "").length ?? 0;
   const seen = seenAlone(
     tree,
     unseen,
@@ -308,92 +301,146 @@ export function titleCandidates(
   );
   const long = own.filter(({ text, from }) => comparableChars(text) >= TITLE_CHARS_MIN || isTwice(from));
   const inside = long.length > 0 ? long : own.filter(({ from }) => from.has("title") || from.has("h1"));
-  return inside.map(({ text, from }) => {
-    const bare = letters(text);
-    const is = (name: string): number => Number(from.has(name));
-    const words = text.split(/\s+/).length;
-    const isHeading = from.has("h1") || from.has("h1+");
-    const place = isHeading ? places.get(folded(text)) : undefined;
-    const features: Record<string, number> = {
-      h1: is("h1"),
-      h1_alone: Number(isHeading && h1s.length === 1),
-      h1_article: Number(isHeading && isArticle),
-      h1_later: Number(!from.has("h1") && from.has("h1+")),
-      h1_cut: Number((from.has("h1 cut") || from.has("h1+ cut")) && !isHeading),
-      h1_first: is("h1 first"),
-      h2: is("h2"),
-      h2_no_h1: Number(from.has("h2") && h1s.length === 0),
-      og: is("og"),
-      og_cut: is("og cut"),
-      og_article: Number(from.has("og cut") && isArticle),
-      title: is("title"),
-      title_cut: is("title cut"),
-      title_first: is("title first"),
-      title_but_last: is("title but last"),
-      title_longest: is("title longest"),
-      og_first: is("og first"),
-      og_but_last: is("og but last"),
-      ld: is("ld"),
-      ld_article: Number(from.has("ld") && isArticle),
-      twitter: Number(from.has("twitter") || from.has("twitter cut")),
-      cited: is("cited"),
-      in_title: Number(wholeTitle.includes(bare)),
-      in_og: Number(wholeOg !== "" && wholeOg.includes(bare)),
-      in_heading: Number(headingTexts.some((heading) => heading.includes(bare))),
-      has_heading: Number(headingTexts.some((heading) => heading.length > 5 && bare.includes(heading))),
-      heading_in_title: Number(isHeading && wholeTitle.includes(bare)),
-      heading_alike: isHeading ? alike(text, folded(`${tree.title} ${og ?? ""}`)) : 0,
-      site: Number(isSite(text, site)),
-      ends_with_site: Number(SEPARATORS.test(text) && isSitePart(text.split(SEPARATORS).at(-1)!, site)),
-      separated: Number(SEPARATORS.test(text)),
-      barred: Number(/\s[|»]\s/.test(text)),
-      short: Number(text.length < 6),
-      long: Number(text.length > 120),
-      one_word: Number(words === 1),
-      two_words: Number(words === 2),
-      many_words: Math.min(words, 16) / 16,
-      sources: Math.min(from.size, 6) / 6,
-      loud: Number(text === text.toUpperCase() && /\p{Lu}{2}/u.test(text)),
-      sentence: Number(/[.!]$/.test(text)),
-      shop_h1: Number(isShop && from.has("h1")),
-      shop_title_cut: Number(isShop && from.has("title cut")),
-      shop_title_first: Number(isShop && from.has("title first")),
-      shop_og_cut: Number(isShop && from.has("og cut")),
-      service_title_cut: Number(isService && from.has("title cut")),
-      service_title_first: Number(isService && from.has("title first")),
-      service_og_cut: Number(isService && from.has("og cut")),
-      service_in_title: Number(isService && wholeTitle.includes(bare)),
-      service_words: isService ? Math.min(words, 16) / 16 : 0,
-      shop_words: isShop ? Math.min(words, 16) / 16 : 0,
-      forum_h1: Number(kind === "forum" && from.has("h1")),
-      begins_title: Number(wholeTitle.startsWith(bare)),
-      begins_with_h1: Number(opening.length > 5 && bare.startsWith(opening) && bare !== opening),
-      title_length: wholeTitle === "" ? 0 : Math.min(bare.length / wholeTitle.length, 2),
-      title_length_heading:
-        !isHeading || wholeTitle === "" ? 0 : Math.min(bare.length / wholeTitle.length, 2),
-      all_title: Number(from.has("title cut") && (from.has("og cut") || from.has("twitter cut"))),
-      agreed: Number(isHeading && (from.has("og cut") || from.has("title cut") || from.has("title first"))),
-      brand_inside: Number(site.labels.some((label) => bare.includes(label))),
-      home_title: Number(isHome && (from.has("title cut") || from.has("og cut"))),
-      says_slug: alike(text, slug),
-      slug_heading: isHeading ? alike(text, slug) : 0,
-      slug_all: Number(!isHome && bare === slug.join("")),
-      home_whole: Number(isHome && (from.has("title") || from.has("og"))),
-      branded: Number(SEPARATORS.test(text) && isSite(text.split(SEPARATORS)[0]!, site)),
-      framed: Number(place?.framed ?? false),
-      main: Number(place?.main ?? false),
-      away: Number(place?.away ?? false),
-      homeward: Number(place?.homeward ?? false),
-      deep_heading: isHeading ? Math.min(depth, 5) / 5 : 0,
-      like_h1: Number(bare === opening && !isHeading),
-      said: Math.min(allTexts.filter((each) => each.includes(bare)).length, 5) / 5,
-      seen: Math.min(seen.get(bare) ?? 0, 3) / 3,
-      sells: Number(/^(?:shop|buy|discover|explore|browse)\b/i.test(text)),
-      signs: Number(/[*®™]/.test(text)),
-      colon: Number(/:\s/.test(text)),
-    };
-    return { text, features: Object.values(features) };
-  });
+  const page: TitlePage = {
+    title: tree.title,
+    og,
+    site,
+    kind,
+    isArticle,
+    h1s,
+    places,
+    seen,
+    wholeTitle,
+    wholeOg,
+    headingTexts,
+    allTexts: [wholeTitle, wholeOg, letters(headline ?? ""), letters(twitter ?? ""), ...headingTexts],
+    depth: site.address?.pathname.split("/").filter((part) => part !== "").length ?? 0,
+  };
+  return inside.map(({ text, from }) => ({ text, features: titleFeatures(page, text, from) }));
+}
+
+/** The page whose title is chosen, in the forms in which candidates are compared with it. */
+interface TitlePage {
+  readonly title: string;
+  readonly og: string | null;
+  readonly site: Site;
+  readonly kind: PageKind;
+  readonly isArticle: boolean;
+  readonly h1s: readonly string[];
+  readonly places: ReadonlyMap<string, TitlePlace>;
+  readonly seen: ReadonlyMap<string, number>;
+  readonly wholeTitle: string;
+  readonly wholeOg: string;
+  readonly headingTexts: readonly string[];
+  readonly allTexts: readonly string[];
+  readonly depth: number;
+}
+
+/** The features of a candidate, in the order of TITLE_WEIGHTS. */
+function titleFeatures(page: TitlePage, text: string, from: ReadonlySet<string>): number[] {
+  const {
+    title,
+    og,
+    site,
+    kind,
+    isArticle,
+    h1s,
+    places,
+    seen,
+    wholeTitle,
+    wholeOg,
+    headingTexts,
+    allTexts,
+    depth,
+  } = page;
+  const { slug } = site;
+  const isShop = kind === "product" || kind === "collection" || kind === "listing";
+  const isService = kind === "service";
+  const opening = headingTexts[0] ?? "";
+  const isHome = slug.length === 0;
+  const bare = letters(text);
+  const is = (name: string): number => Number(from.has(name));
+  const words = text.split(/\s+/).length;
+  const isHeading = from.has("h1") || from.has("h1+");
+  const place = isHeading ? places.get(folded(text)) : undefined;
+  const features: Record<string, number> = {
+    h1: is("h1"),
+    h1_alone: Number(isHeading && h1s.length === 1),
+    h1_article: Number(isHeading && isArticle),
+    h1_later: Number(!from.has("h1") && from.has("h1+")),
+    h1_cut: Number((from.has("h1 cut") || from.has("h1+ cut")) && !isHeading),
+    h1_first: is("h1 first"),
+    h2: is("h2"),
+    h2_no_h1: Number(from.has("h2") && h1s.length === 0),
+    og: is("og"),
+    og_cut: is("og cut"),
+    og_article: Number(from.has("og cut") && isArticle),
+    title: is("title"),
+    title_cut: is("title cut"),
+    title_first: is("title first"),
+    title_but_last: is("title but last"),
+    title_longest: is("title longest"),
+    og_first: is("og first"),
+    og_but_last: is("og but last"),
+    ld: is("ld"),
+    ld_article: Number(from.has("ld") && isArticle),
+    twitter: Number(from.has("twitter") || from.has("twitter cut")),
+    cited: is("cited"),
+    in_title: Number(wholeTitle.includes(bare)),
+    in_og: Number(wholeOg !== "" && wholeOg.includes(bare)),
+    in_heading: Number(headingTexts.some((heading) => heading.includes(bare))),
+    has_heading: Number(headingTexts.some((heading) => heading.length > 5 && bare.includes(heading))),
+    heading_in_title: Number(isHeading && wholeTitle.includes(bare)),
+    heading_alike: isHeading ? alike(text, folded(`${title} ${og ?? ""}`)) : 0,
+    site: Number(isSite(text, site)),
+    ends_with_site: Number(SEPARATORS.test(text) && isSitePart(text.split(SEPARATORS).at(-1)!, site)),
+    separated: Number(SEPARATORS.test(text)),
+    barred: Number(/\s[|»]\s/.test(text)),
+    short: Number(text.length < 6),
+    long: Number(text.length > 120),
+    one_word: Number(words === 1),
+    two_words: Number(words === 2),
+    many_words: Math.min(words, 16) / 16,
+    sources: Math.min(from.size, 6) / 6,
+    loud: Number(text === text.toUpperCase() && /\p{Lu}{2}/u.test(text)),
+    sentence: Number(/[.!]$/.test(text)),
+    shop_h1: Number(isShop && from.has("h1")),
+    shop_title_cut: Number(isShop && from.has("title cut")),
+    shop_title_first: Number(isShop && from.has("title first")),
+    shop_og_cut: Number(isShop && from.has("og cut")),
+    service_title_cut: Number(isService && from.has("title cut")),
+    service_title_first: Number(isService && from.has("title first")),
+    service_og_cut: Number(isService && from.has("og cut")),
+    service_in_title: Number(isService && wholeTitle.includes(bare)),
+    service_words: isService ? Math.min(words, 16) / 16 : 0,
+    shop_words: isShop ? Math.min(words, 16) / 16 : 0,
+    forum_h1: Number(kind === "forum" && from.has("h1")),
+    begins_title: Number(wholeTitle.startsWith(bare)),
+    begins_with_h1: Number(opening.length > 5 && bare.startsWith(opening) && bare !== opening),
+    title_length: wholeTitle === "" ? 0 : Math.min(bare.length / wholeTitle.length, 2),
+    title_length_heading: !isHeading || wholeTitle === "" ? 0 : Math.min(bare.length / wholeTitle.length, 2),
+    all_title: Number(from.has("title cut") && (from.has("og cut") || from.has("twitter cut"))),
+    agreed: Number(isHeading && (from.has("og cut") || from.has("title cut") || from.has("title first"))),
+    brand_inside: Number(site.labels.some((label) => bare.includes(label))),
+    home_title: Number(isHome && (from.has("title cut") || from.has("og cut"))),
+    says_slug: alike(text, slug),
+    slug_heading: isHeading ? alike(text, slug) : 0,
+    slug_all: Number(!isHome && bare === slug.join("")),
+    home_whole: Number(isHome && (from.has("title") || from.has("og"))),
+    branded: Number(SEPARATORS.test(text) && isSite(text.split(SEPARATORS)[0]!, site)),
+    framed: Number(place?.framed ?? false),
+    main: Number(place?.main ?? false),
+    away: Number(place?.away ?? false),
+    homeward: Number(place?.homeward ?? false),
+    deep_heading: isHeading ? Math.min(depth, 5) / 5 : 0,
+    like_h1: Number(bare === opening && !isHeading),
+    said: Math.min(allTexts.filter((each) => each.includes(bare)).length, 5) / 5,
+    seen: Math.min(seen.get(bare) ?? 0, 3) / 3,
+    sells: Number(/^(?:shop|buy|discover|explore|browse)\b/i.test(text)),
+    signs: Number(/[*®™]/.test(text)),
+    colon: Number(/:\s/.test(text)),
+  };
+  return Object.values(features);
 }
 
 /** Which of a page's candidates is its title. */
