@@ -58,6 +58,8 @@ interface State extends OwnershipDeps {
   /** Partitions that this node has let go, by the epoch under which it had them, until the table has taken them from it. */
   readonly returned: Map<number, number>;
   readonly shares: Shares;
+  /** On the monotonic clock. */
+  readonly started_ms: number;
   lease: HeldLease | null;
   leases_held: number;
   /** The revision of the assigner's lease; null: another node holds it. */
@@ -73,6 +75,8 @@ interface State extends OwnershipDeps {
   /** Partitions that are being opened, and those that wait for their turn. */
   opening: number;
   readonly openWaiters: (() => void)[];
+  /** The first table of a generation waits until then for nodes that have no lease yet; null: none is due. */
+  first_table_from_ms: number | null;
   isDraining: boolean;
   losses: OwnershipState["losses"];
   /** The text of the lease has changed since its last renewal. */
@@ -105,6 +109,7 @@ export function tableOwnership(
     owned: new Map(),
     returned: new Map(),
     shares: new Shares(partitionCount),
+    started_ms: clock.mono(),
     lease: null,
     leases_held: 0,
     assigner: null,
@@ -115,6 +120,7 @@ export function tableOwnership(
     gathers_until_ms: null,
     opening: 0,
     openWaiters: [],
+    first_table_from_ms: null,
     isDraining: false,
     losses: null,
     isReturning: false,
@@ -517,12 +523,17 @@ async function assign(state: State): Promise<boolean> {
   return true;
 }
 
+interface CompleteView extends LeaseView {
+  /** Whether every node that is present has a lease. */
+  readonly isComplete: boolean;
+}
+
 async function viewOf(
   state: State,
   table: AssignmentTable | null,
   held: ReadonlySet<string>,
   members: ReadonlySet<string>,
-): Promise<LeaseView> {
+): Promise<CompleteView> {
   const { shares } = state;
   const leaseOf = new Map<string, string>();
   for (const name of held) {
@@ -535,31 +546,36 @@ async function viewOf(
   const returned = table ? await returnedBy(state, table, held) : null;
   return {
     held,
+    isComplete: [...members].every((node) => leaseOf.has(node)),
     wanted: (partition) => leaseOf.get(shares.ownerOf(partition) ?? "") ?? null,
     hasReturned: (lease, partition, epoch) => returned?.get(lease)?.get(partition) === epoch,
   };
 }
 
-/** When a whole cluster starts again, its first node would own everything. It waits until then for the others, on its monotonic clock. */
+/** When a whole cluster starts again, its first node would own everything. A node that has just started waits until then for the others. */
 async function gathersUntil(state: State, held: ReadonlySet<string>): Promise<number> {
   const isAlone = [...held].every((name) => name === ASSIGNER || name === state.lease?.name);
   if (!isAlone) return -Infinity;
   const { survey, terms } = await state.claimTerms();
   const isNew = terms?.generation === 1 && survey.age_ms < NEW_CLUSTER_MS;
-  return isNew ? -Infinity : state.clock.mono() + GATHER_MS;
+  return isNew ? -Infinity : state.started_ms + GATHER_MS;
 }
 
 /** The first table of a generation; null: not yet. A lease of an earlier one may be believed in, though the table that names it is lost. */
 async function firstTable(
   state: State,
   { generation }: ClaimTerms,
-  view: LeaseView,
+  view: CompleteView,
 ): Promise<AssignmentTable | null> {
   const { clock, leases, partitionCount } = state;
+  // After the store was lost all nodes take new leases; without waiting the first would be given everything, and hand most of it off.
+  state.first_table_from_ms ??= clock.mono() + GATHER_MS;
+  if (!view.isComplete && clock.mono() < state.first_table_from_ms) return null;
   const earlier = [...view.held].filter((name) => name !== ASSIGNER && generationOf(name) < generation);
   for (const name of earlier) await leases.releaseHeld(name);
   if (earlier.length > 0) state.assigns_from_ms = clock.mono() + leases.ttl_ms;
   if (clock.mono() < state.assigns_from_ms) return null;
+  state.first_table_from_ms = null;
   return nextTable(emptyTable(generation, 0, partitionCount), view);
 }
 
