@@ -132,10 +132,15 @@ const HOLDERS: Record<string, RegExp> = {
 
 const IMPORT = /^(?:import|export)\s[^;]*?\bfrom\s+"([^"]+)"|^import\s+"([^"]+)"|\bimport\("([^"]+)"\)/gm;
 
-/** A file in actors/crawl/tiers/adapters/ is on the floor "actors/star/star/adapters", one in actors/crawl/tiers/ on "actors/star/star". */
+/**
+ * A file in actors/crawl/tiers/adapters/ is on the floor "actors/star/star/adapters", one in actors/crawl/tiers/ on "actors/star/star". So are those of a
+ * part of a slice that has adapters of its own, such as actors/sources/companies/imports/.
+ */
 function floorOf(path: string): string {
-  const [top, second, third, fourth] = dirname(path).split("/") as [string, string?, string?, string?];
+  const folders = dirname(path).split("/");
+  const [top, second, third, fourth] = folders as [string, string?, string?, string?];
   const names = [
+    `${top}/*/*/${folders.slice(3).at(-1)}`,
     `${top}/*/*/${fourth}`,
     `${top}/${second}/${third}`,
     `${top}/${second}`,

@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { digestOf } from "../../actors/sources/companies/imports/adapters/unpack-file.ts";
+import { importFiles } from "../../actors/sources/companies/imports/adapters/unpack-file.ts";
 import { storedReferences } from "../../actors/sources/companies/imports/imported.ts";
 import { IMPORTED_SOURCES, importKindOf } from "../../actors/sources/companies/imports/imported-sources.ts";
 import { NO_COUNTS, type RunContext, runImport } from "../../actors/sources/companies/imports/run-import.ts";
@@ -58,7 +58,7 @@ export async function beginFile(
   return store.begin({
     path,
     origin: name,
-    ...(await digestOf(path, IMPORT_OWNER.signal)),
+    ...(await importFiles.digestOf(path, IMPORT_OWNER.signal)),
     ...BEGUN,
     ...file,
   });
@@ -75,6 +75,7 @@ export const runFile = (
   runImport(
     {
       store,
+      files: importFiles,
       clock,
       referencesOf: storedReferences(IMPORTED_SOURCES),
       onRows: async (_, rows) => given.push(...rows.map(({ key }) => key)),

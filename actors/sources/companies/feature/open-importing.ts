@@ -4,6 +4,8 @@ import type { Egress } from "../../../../cluster/ports/egress.ts";
 import { sleep } from "../../../../cluster/ports/clock.ts";
 import type { JoinedNode } from "../../../../node/feature.ts";
 import { COMPANY_FEED_KEY, CompanyFeed, CompanyImport } from "../../../../schemas/companies.ts";
+import { downloadFile } from "../imports/adapters/download-file.ts";
+import { importFiles } from "../imports/adapters/unpack-file.ts";
 import { importActor } from "../imports/import.actor.ts";
 import type { EntryChanges, Imports } from "../imports/imported-company.ts";
 import { storedReferences } from "../imports/imported.ts";
@@ -53,7 +55,17 @@ export function openImporting(
       clock,
       log,
       kinds,
-      nextFile: scheduledImports({ documents, egress, store, clock, log, user_agent, folder, schedule }),
+      files: importFiles,
+      nextFile: scheduledImports({
+        documents,
+        download: (request) => downloadFile(egress, request),
+        store,
+        clock,
+        log,
+        user_agent,
+        folder,
+        schedule,
+      }),
       referencesOf: storedReferences(IMPORTED_SOURCES),
       async onRows(kind, rows) {
         const changes = await imports.entriesOfRows(kind, rows);

@@ -1,8 +1,25 @@
-/** Records that a file that is imported is cut into. */
+/** Files that are imported, and the records that they are cut into. */
 
 /** The file cannot be read as what it seems to be. */
 export class UnreadableFile extends Error {
   override readonly name = "UnreadableFile";
+}
+
+export interface FileDigest {
+  readonly sha256: string;
+  readonly bytes: number;
+}
+
+export interface UnpackedFile {
+  readonly bytes: AsyncIterable<Buffer>;
+  /** Bytes read so far of the file as it is stored. */
+  readonly read: () => number;
+}
+
+/** Files on this machine. Both methods throw UnreadableFile, the second one also while it is read. */
+export interface ImportFiles {
+  readonly digestOf: (path: string, signal: AbortSignal) => Promise<FileDigest>;
+  readonly unpackFile: (path: string) => Promise<UnpackedFile>;
 }
 
 export interface FileRecord<Record> {

@@ -7,7 +7,6 @@ import { Fault } from "../../../../cluster/ports/fault.ts";
 import type { Log } from "../../../../cluster/ports/log.ts";
 import { CompanyImport, type ImportOrder, type ImportReply } from "../../../../schemas/companies.ts";
 import type { ImportKind } from "./import-kind.ts";
-import { digestOf } from "./adapters/unpack-file.ts";
 import { UnreadableFile } from "./file-record.ts";
 import { NO_COUNTS, runsOf, type RunDeps, runImport } from "./run-import.ts";
 import type { FindNextFile } from "./scheduled-imports.ts";
@@ -33,13 +32,13 @@ interface State {
 type ImportTurn = Turn<State, (typeof CompanyImport)["own"]>;
 
 async function begin(
-  { store, clock, kinds }: ImportActorDeps,
+  { store, files, clock, kinds }: ImportActorDeps,
   source: string,
   order: ImportOrder,
   context: WorkContext,
 ): Promise<ImportRun> {
   const kind = kinds.find(({ name }) => name === order.kind)!;
-  const { sha256, bytes } = await digestOf(order.path, context.signal);
+  const { sha256, bytes } = await files.digestOf(order.path, context.signal);
   const now_ms = clock.now();
   return store.begin({
     ...order,

@@ -6,8 +6,7 @@ import { createHash } from "node:crypto";
 import { type Clock, yieldToEventLoop } from "../../../../cluster/ports/clock.ts";
 import { Fault } from "../../../../cluster/ports/fault.ts";
 import type { ImportKind, ReadRecord, Tuple } from "./import-kind.ts";
-import { digestOf, unpackFile } from "./adapters/unpack-file.ts";
-import { type FileRecord, UnreadableFile } from "./file-record.ts";
+import { type FileRecord, type ImportFiles, UnreadableFile } from "./file-record.ts";
 import { readCsv } from "./read-csv.ts";
 import { readJson } from "./read-json.ts";
 import { readXml } from "./read-xml.ts";
@@ -23,6 +22,7 @@ import {
 
 export interface RunDeps {
   readonly store: ImportStore;
+  readonly files: ImportFiles;
   readonly clock: Pick<Clock, "now" | "at">;
   /** The references by which a row is found, with the company's id. */
   readonly referencesOf: (kind: ImportKind, key: string, tuple: Tuple) => readonly string[];
@@ -83,11 +83,11 @@ async function importRows(
   begun: ImportRun,
   context: RunContext,
 ): Promise<ImportRun> {
-  const { store } = deps;
-  const { sha256 } = await digestOf(begun.path, context.signal);
+  const { store, files } = deps;
+  const { sha256 } = await files.digestOf(begun.path, context.signal);
   if (sha256 !== begun.sha256)
     throw new UnreadableFile(`Cannot go on with "${begun.path}": it is not the file that was begun`);
-  const file = await unpackFile(begun.path);
+  const file = await files.unpackFile(begun.path);
   const { rowOf, records, expected } = await readRecords(kind, file.bytes, begun);
   const publishTimes = await publishTimesOf(store, begun);
   let run = begun;
@@ -405,11 +405,11 @@ const hashOf = (key: string): number =>
   Number.parseInt(createHash("sha256").update(key).digest("hex").slice(0, 13), 16);
 
 async function keysOf(
-  deps: Pick<RunDeps, "clock">,
+  deps: Pick<RunDeps, "clock" | "files">,
   kind: ImportKind,
   run: ImportRun,
 ): Promise<ReadonlySet<number>> {
-  const file = await unpackFile(run.path);
+  const file = await deps.files.unpackFile(run.path);
   const fromStart = { ...run, counts: NO_COUNTS, place: 0 };
   const { rowOf, records } = await readRecords(kind, file.bytes, fromStart);
   const keys = new Set<number>();

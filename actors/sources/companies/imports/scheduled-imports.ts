@@ -5,10 +5,8 @@
 import { join } from "node:path";
 import type { Clock } from "../../../../cluster/ports/clock.ts";
 import type { Documents } from "../../../../cluster/ports/documents.ts";
-import type { Egress } from "../../../../cluster/ports/egress.ts";
 import type { Log } from "../../../../cluster/ports/log.ts";
 import type { ImportOrder } from "../../../../schemas/companies.ts";
-import { downloadFile } from "./adapters/download-file.ts";
 import { runsOf } from "./run-import.ts";
 import {
   fileToAsk,
@@ -21,9 +19,29 @@ import {
 } from "./schedule.ts";
 import type { ImportStore } from "./store.ts";
 
+export interface DownloadRequest {
+  readonly address: string;
+  readonly etag: string | null;
+  readonly last_modified: string | null;
+  readonly path: string;
+  readonly user_agent: string;
+  readonly signal: AbortSignal;
+}
+
+export type Download =
+  | {
+      readonly kind: "downloaded";
+      /** Behind redirects. */
+      readonly address: string;
+      readonly etag: string | null;
+      readonly last_modified: string | null;
+    }
+  | { readonly kind: "unchanged" }
+  | { readonly kind: "failed"; readonly problem: string };
+
 interface ScheduledDeps {
   readonly documents: Documents;
-  readonly egress: Egress;
+  readonly download: (request: DownloadRequest) => Promise<Download>;
   readonly store: ImportStore;
   readonly clock: Pick<Clock, "now">;
   readonly log: Log;
@@ -42,7 +60,7 @@ export interface NextFile {
 export type FindNextFile = (source: string, signal: AbortSignal) => Promise<NextFile | null>;
 
 export function scheduledImports(deps: ScheduledDeps): FindNextFile {
-  const { documents, egress, store, clock, log, user_agent, folder, schedule } = deps;
+  const { documents, download, store, clock, log, user_agent, folder, schedule } = deps;
 
   async function remember(file: ScheduledFile, state: Omit<ScheduleState, "next_ms">, isFailed: boolean) {
     const next_ms = nextRequestMs(file, clock.now(), isFailed);
@@ -60,7 +78,7 @@ export function scheduledImports(deps: ScheduledDeps): FindNextFile {
       last_modified: isKnown ? known.last_modified : null,
     };
     const path = join(folder, "scheduled", kind.name);
-    const answer = await downloadFile(egress, { address, ...validators, path, user_agent, signal });
+    const answer = await download({ address, ...validators, path, user_agent, signal });
     switch (answer.kind) {
       case "unchanged":
         await remember(file, { address, ...validators }, false);

@@ -4,26 +4,7 @@ import { mkdir, rename } from "node:fs/promises";
 import { dirname } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { EgressError, type Egress, type ExchangeResponse } from "../../../../../cluster/ports/egress.ts";
-
-export interface DownloadRequest {
-  readonly address: string;
-  readonly etag: string | null;
-  readonly last_modified: string | null;
-  readonly path: string;
-  readonly user_agent: string;
-  readonly signal: AbortSignal;
-}
-
-export type Download =
-  | {
-      readonly kind: "downloaded";
-      /** Behind redirects. */
-      readonly address: string;
-      readonly etag: string | null;
-      readonly last_modified: string | null;
-    }
-  | { readonly kind: "unchanged" }
-  | { readonly kind: "failed"; readonly problem: string };
+import type { Download, DownloadRequest } from "../scheduled-imports.ts";
 
 const MAX_REDIRECTS = 5;
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);

@@ -8,15 +8,11 @@ import { open, stat } from "node:fs/promises";
 import { pipeline, type Readable, Transform } from "node:stream";
 import { crc32, createGunzip, createInflateRaw } from "node:zlib";
 import { type Entry, openPromise, type ZipFileOptions } from "yauzl";
-import { UnreadableFile } from "../file-record.ts";
+import { type FileDigest, type ImportFiles, type UnpackedFile, UnreadableFile } from "../file-record.ts";
 
-export interface FileDigest {
-  readonly sha256: string;
-  readonly bytes: number;
-}
+export const importFiles: ImportFiles = { digestOf, unpackFile };
 
-/** Throws UnreadableFile. */
-export async function digestOf(path: string, signal: AbortSignal): Promise<FileDigest> {
+async function digestOf(path: string, signal: AbortSignal): Promise<FileDigest> {
   const hash = createHash("sha256");
   let bytes = 0;
   try {
@@ -30,14 +26,7 @@ export async function digestOf(path: string, signal: AbortSignal): Promise<FileD
   return { sha256: hash.digest("hex"), bytes };
 }
 
-export interface UnpackedFile {
-  readonly bytes: AsyncIterable<Buffer>;
-  /** Bytes read so far of the file as it is stored. */
-  readonly read: () => number;
-}
-
-/** Reading throws UnreadableFile when the file is damaged. */
-export async function unpackFile(path: string): Promise<UnpackedFile> {
+async function unpackFile(path: string): Promise<UnpackedFile> {
   let read = 0;
   const count = new Transform({
     transform(chunk: Buffer, _, done) {

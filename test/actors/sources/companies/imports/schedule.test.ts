@@ -8,7 +8,11 @@ import { expect, onTestFinished, test } from "vitest";
 import { sqliteImports } from "../../../../../actors/sources/companies/imports/adapters/imports.sqlite.ts";
 import { IMPORT_KINDS } from "../../../../../actors/sources/companies/imports/imported-sources.ts";
 import { fileToAsk, scheduleOf } from "../../../../../actors/sources/companies/imports/schedule.ts";
-import { scheduledImports } from "../../../../../actors/sources/companies/imports/scheduled-imports.ts";
+import { downloadFile } from "../../../../../actors/sources/companies/imports/adapters/download-file.ts";
+import {
+  type DownloadRequest,
+  scheduledImports,
+} from "../../../../../actors/sources/companies/imports/scheduled-imports.ts";
 import { IMPORT_KIND_NAMES } from "../../../../../schemas/company-import-kinds.ts";
 import { memoryDocuments } from "../../../../../cluster/adapters/documents/documents.memory.ts";
 import { undiciEgress } from "../../../../../cluster/adapters/egress/egress.undici.ts";
@@ -97,7 +101,7 @@ async function published(kind: string, path: string) {
   const schedule = files(`${kind}=${base}${path}@24h`);
   const own = {
     documents: memoryDocuments(),
-    egress,
+    download: (request: DownloadRequest) => downloadFile(egress, request),
     store,
     clock,
     log,
