@@ -196,7 +196,11 @@ export function pageStore({
       };
       const merged = new Map<string, string>(Object.entries({ ...stored.headers, ...renewed_headers }));
       await cache(run, { record, contents: [] }, merged, { renewed: stale });
-      return { ...fromCache({ ...stale, record }, run.request), attempts: run.attempts, revalidated: true };
+      return {
+        ...fromCache({ ...stale, record }, run.request),
+        attempts: [...run.attempts],
+        revalidated: true,
+      };
     },
   };
 }

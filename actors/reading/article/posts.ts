@@ -28,10 +28,10 @@ const ABOUT_SHARE = 0.3;
 const MEAN_CHANCE_MIN = 0.12;
 /** The chance of each line of a body, at least. */
 const BODY_CHANCE = 0.7;
-/** Lines between bodies say who wrote them and when: their chances are multiplied by this. */
+/** Factor of the chances of lines between bodies, which say who wrote them and when. */
 const BESIDE_FACTOR = 0.6;
 const LEVELS_MAX = 12;
-/** So many lines below the last date are its part where no element says it. */
+/** Lines below the last date that are its part where no element says it, at most. */
 const LAST_PART_LINES = 20;
 
 const NAMED_SIGNATURE = / (?:signatures?|sig|sig ?text|signaturetext|postsignature) /;
