@@ -8,17 +8,13 @@
  * processes share one core, so that one of them is no better off than four; the web, the engines and the driver have
  * the other. A figure of one run on a shared machine: compare only what stands in the same file.
  */
-import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { Agent, request } from "undici";
-import { createKey } from "../actors/business/accounts/keys.ts";
-import { readConfig } from "../ops/config.ts";
-import { openDocuments } from "../ops/stores.ts";
-import type { Project } from "../schemas/accounts.ts";
-import { type ClusterOf, clusterOf, type NodeOf } from "../test/harness/cluster-of.ts";
-import { answering, cpuSeconds, machine, median, pinned, service, unlinked } from "./harness.ts";
+import type { ClusterOf } from "../test/harness/cluster-of.ts";
+import { clusterWithout, joinedOn, keyOf, UNLIMITED } from "./cluster-nodes.ts";
+import { answering, cpuSeconds, machine, median, pinned, service } from "./harness.ts";
 
 const { values } = parseArgs({
   options: { pages: { type: "string", default: "600" }, write: { type: "boolean", default: false } },
@@ -118,32 +114,17 @@ async function measured(subject: Subject) {
   };
 }
 
-async function joined(cluster: ClusterOf, roles: string): Promise<NodeOf> {
-  const node = await cluster.add(roles, unlinked(cluster));
-  execFileSync("taskset", ["-acp", String(CORE), String(node.pid)], { stdio: "ignore" });
-  return node;
-}
-
 async function withCluster<T>(
   roles: readonly string[],
   use: (subject: Subject, cluster: ClusterOf) => Promise<T>,
 ) {
-  const cluster = await clusterOf([], {
-    own: ["documents", "blobs"],
-    environment: { TRAWL_POLITE_DELAY_MS: "0", TRAWL_POLITE_CONCURRENCY: "64", TRAWL_LOG_LEVEL: "info" },
-  });
-  if (!cluster) throw new Error("Cannot run: engines are missing; npm run engines -- --install-only");
+  const cluster = await clusterWithout({ ...UNLIMITED, TRAWL_LOG_LEVEL: "info" });
   try {
-    const nodes: NodeOf[] = [];
-    for (const role of roles) nodes.push(await joined(cluster, role));
-    const documents = await openDocuments(readConfig(cluster.environment));
-    const project = (await documents.get("projects", "default"))!.value as Project;
-    const unlimited: Project = { ...project, name: "bench", rate_limit_rps: 10_000_000 };
-    await documents.put("projects", "bench", unlimited, 0, { tag: unlimited.customer });
-    const { key } = await createKey(documents, { project: "bench", role: "standard" }, Date.now());
-    await documents.close();
+    const pids: number[] = [];
+    for (const role of roles) pids.push(await joinedOn(CORE, cluster, role));
+    const key = await keyOf(cluster);
     await cluster.settled(60_000);
-    return await use({ url: cluster.url, key, pids: nodes.map(({ pid }) => pid) }, cluster);
+    return await use({ url: cluster.url, key, pids }, cluster);
   } finally {
     await cluster.close();
   }
@@ -164,7 +145,7 @@ async function takeovers(cluster: ClusterOf): Promise<number[]> {
       if (!reports.some(({ node }) => node === victim.name) && owned.size === 64) break;
     }
     took.push(Math.round(performance.now() - began));
-    await joined(cluster, "gateway,worker");
+    await joinedOn(CORE, cluster, "gateway,worker");
     await sleep(500);
   }
   return took;

@@ -10,6 +10,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Agent, request } from "undici";
 import { createKey } from "../actors/business/accounts/keys.ts";
+import type { Documents } from "../cluster/ports/documents.ts";
 import { sqliteDocuments } from "../cluster/adapters/documents/documents.sqlite.ts";
 import type { ClusterOf } from "../test/harness/cluster-of.ts";
 import { programWords } from "../test/harness/program-words.ts";
@@ -248,11 +249,7 @@ export async function service(
   ended.catch(() => {});
   await Promise.race([answering(`${url}/health`), ended]);
   const documents = sqliteDocuments(join(folder, "documents.sqlite"));
-  const project = (await documents.get("projects", "default"))!;
-  const unlimited: Project = { ...(project.value as Project), name: "bench", rate_limit_rps: 10_000_000 };
-  await documents.put("projects", "bench", unlimited, 0, { tag: unlimited.customer });
-  const { key } = await createKey(documents, { project: "bench", role: "standard" }, Date.now());
-  await documents.close();
+  const key = await keyWithoutLimits(documents);
   return {
     ...started,
     folder,
@@ -263,6 +260,16 @@ export async function service(
       rmSync(folder, { recursive: true });
     },
   };
+}
+
+/** A key of a project of its own that no limit of requests concerns. Closes the documents. */
+export async function keyWithoutLimits(documents: Documents): Promise<string> {
+  const project = (await documents.get("projects", "default"))!.value as Project;
+  const unlimited: Project = { ...project, name: "bench", rate_limit_rps: 10_000_000 };
+  await documents.put("projects", "bench", unlimited, 0, { tag: unlimited.customer });
+  const { key } = await createKey(documents, { project: "bench", role: "standard" }, Date.now());
+  await documents.close();
+  return key;
 }
 
 const MAX_TRIES = 60;

@@ -4,7 +4,8 @@
  * the kill until the reports of the others have all partitions.
  */
 import { parseArgs } from "node:util";
-import { type ClusterOf, clusterOf } from "../test/harness/cluster-of.ts";
+import type { ClusterOf } from "../test/harness/cluster-of.ts";
+import { clusterWithout } from "./cluster-nodes.ts";
 import { machine, median, unlinked } from "./harness.ts";
 
 const { values } = parseArgs({
@@ -34,11 +35,7 @@ async function takeoverMs(cluster: ClusterOf): Promise<number> {
 }
 
 async function measured(nodes: number, partitions: number) {
-  const cluster = await clusterOf([], {
-    own: ["documents", "blobs"],
-    environment: { TRAWL_PARTITIONS: String(partitions) },
-  });
-  if (!cluster) throw new Error("Cannot run: engines are missing; npm run engines -- --install-only");
+  const cluster = await clusterWithout({ TRAWL_PARTITIONS: String(partitions) });
   try {
     for (let n = 0; n < nodes; n++) await joined(cluster);
     const took: number[] = [];

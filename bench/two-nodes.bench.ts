@@ -6,16 +6,11 @@
  * CPU time is that of the scheduler (nanoseconds of each thread). A ratio is the median of the ratios of neighbouring blocks to the one
  * process, with the interval of that median. Engines, the web and the driver run on core 0, and what they take is told apart.
  */
-import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { Agent } from "undici";
-import { createKey } from "../actors/business/accounts/keys.ts";
-import { readConfig } from "../ops/config.ts";
-import { openDocuments } from "../ops/stores.ts";
-import type { Project } from "../schemas/accounts.ts";
-import { type ClusterOf, clusterOf } from "../test/harness/cluster-of.ts";
-import { answering, fetchPage, machine, median, pinned, service, unlinked } from "./harness.ts";
+import { clusterWithout, joinedOn, keyOf } from "./cluster-nodes.ts";
+import { answering, fetchPage, machine, median, pinned, service } from "./harness.ts";
 import { descendants, medianInterval } from "./in-pairs.ts";
 
 const { values, positionals } = parseArgs({
@@ -36,7 +31,6 @@ const PATHS: Readonly<Record<string, string>> = { light: "l", bytes: "b" };
 const A_HOST = 5;
 const WARM_BLOCK = 300;
 const CORE = 1;
-const UNLIMITED = { TRAWL_POLITE_DELAY_MS: "0", TRAWL_POLITE_CONCURRENCY: "64" };
 
 /** The service that fetches: its address, and its processes by name. */
 interface Subject {
@@ -136,34 +130,17 @@ async function oneProcess(): Promise<Subject> {
 
 async function gatewayAndWorker(name: string, checkout?: string): Promise<Subject> {
   const known = new Set(descendants(process.pid));
-  const cluster = await clusterOf([], { own: ["documents", "blobs"], environment: UNLIMITED });
-  if (!cluster) throw new Error("Cannot run: engines are missing; npm run engines -- --install-only");
+  const cluster = await clusterWithout();
   const engines = (): readonly number[] => descendants(process.pid).filter((pid) => !known.has(pid));
   const of_engines = engines();
   const [gateway, worker] = [
-    await joined(cluster, "gateway", checkout),
-    await joined(cluster, "worker", checkout),
+    await joinedOn(CORE, cluster, "gateway", checkout),
+    await joinedOn(CORE, cluster, "worker", checkout),
   ];
-  const key = await keyWithoutLimits(cluster);
+  const key = await keyOf(cluster);
   await cluster.settled(60_000);
   const subject = { name, url: cluster.url, key, stop: cluster.close };
   return { ...subject, pids: { gateway, worker }, engines: () => of_engines };
-}
-
-async function joined(cluster: ClusterOf, roles: string, checkout?: string): Promise<number> {
-  const { pid } = await cluster.add(roles, unlinked(cluster), checkout);
-  execFileSync("taskset", ["-acp", String(CORE), String(pid)], { stdio: "ignore" });
-  return pid;
-}
-
-async function keyWithoutLimits({ environment }: ClusterOf): Promise<string> {
-  const documents = await openDocuments(readConfig(environment));
-  const project = (await documents.get("projects", "default"))!.value as Project;
-  const unlimited: Project = { ...project, name: "bench", rate_limit_rps: 10_000_000 };
-  await documents.put("projects", "bench", unlimited, 0, { tag: unlimited.customer });
-  const { key } = await createKey(documents, { project: "bench", role: "standard" }, Date.now());
-  await documents.close();
-  return key;
 }
 
 const web = pinned(0, ["bench/web.ts", String(WEB_PORT)]);

@@ -7,16 +7,12 @@
  * Uploads are those that the nodes count; a version that does not count them uploads each body that it stores. All processes of the
  * service share one core; the web, the engines and the driver have the other. The other checkout needs its own node_modules.
  */
-import { execFileSync } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { Agent, request } from "undici";
-import { createKey } from "../actors/business/accounts/keys.ts";
-import { readConfig } from "../ops/config.ts";
-import { openDocuments } from "../ops/stores.ts";
-import type { Project } from "../schemas/accounts.ts";
-import { type ClusterOf, clusterOf } from "../test/harness/cluster-of.ts";
-import { answering, cpuSeconds, machine, median, pinned, unlinked } from "./harness.ts";
+import type { ClusterOf } from "../test/harness/cluster-of.ts";
+import { clusterWithout, joinedOn, keyOf, UNLIMITED } from "./cluster-nodes.ts";
+import { answering, cpuSeconds, machine, median, pinned } from "./harness.ts";
 
 const { values } = parseArgs({
   options: {
@@ -43,26 +39,13 @@ interface Variant {
 }
 
 async function variantOf(checkout?: string): Promise<Variant> {
-  const cluster = await clusterOf([], {
-    own: ["documents", "blobs"],
-    environment: {
-      TRAWL_POLITE_DELAY_MS: "0",
-      TRAWL_POLITE_CONCURRENCY: "64",
-      TRAWL_LOG_LEVEL: "info",
-      TRAWL_S3_SMALL_BODIES: "shared",
-    },
+  const cluster = await clusterWithout({
+    ...UNLIMITED,
+    TRAWL_LOG_LEVEL: "info",
+    TRAWL_S3_SMALL_BODIES: "shared",
   });
-  if (!cluster) throw new Error("Cannot run: engines are missing; npm run engines -- --install-only");
-  for (const role of ["gateway", "worker"]) {
-    const { pid } = await cluster.add(role, unlinked(cluster), checkout);
-    execFileSync("taskset", ["-acp", String(CORE), String(pid)], { stdio: "ignore" });
-  }
-  const documents = await openDocuments(readConfig(cluster.environment));
-  const project = (await documents.get("projects", "default"))!.value as Project;
-  const unlimited: Project = { ...project, name: "bench", rate_limit_rps: 10_000_000 };
-  await documents.put("projects", "bench", unlimited, 0, { tag: unlimited.customer });
-  const { key } = await createKey(documents, { project: "bench", role: "standard" }, Date.now());
-  await documents.close();
+  for (const role of ["gateway", "worker"]) await joinedOn(CORE, cluster, role, checkout);
+  const key = await keyOf(cluster);
   await cluster.settled(60_000);
   return { cluster, key, agent: new Agent({ connections: 64 }) };
 }

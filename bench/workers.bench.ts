@@ -4,14 +4,9 @@
  * beside one process, too. All live at once on core 1 and fetch blocks of pages in turn; the engines, the web and the driver are on core 0 and are not counted.
  * Options: --pages 400 a block, --rounds 12, --warm 4200 pages for each worker before.
  */
-import { execFileSync } from "node:child_process";
 import { parseArgs } from "node:util";
-import { createKey } from "../actors/business/accounts/keys.ts";
-import { readConfig } from "../ops/config.ts";
-import { openDocuments } from "../ops/stores.ts";
-import type { Project } from "../schemas/accounts.ts";
-import { type ClusterOf, clusterOf } from "../test/harness/cluster-of.ts";
-import { answering, machine, pinned, type Service, service, unlinked } from "./harness.ts";
+import { clusterWithout, joinedOn, keyOf } from "./cluster-nodes.ts";
+import { answering, machine, pinned, type Service, service } from "./harness.ts";
 import { closeAgent, compared, pathOf, type PageVariant } from "./page-pairs.ts";
 
 const { values } = parseArgs({
@@ -37,29 +32,13 @@ interface Cluster extends Subject {
 
 /** A gateway and so many workers, over engines of their own. */
 async function clusterWith(workers: number): Promise<Cluster> {
-  const cluster = await clusterOf([], {
-    own: ["documents", "blobs"],
-    environment: { TRAWL_POLITE_DELAY_MS: "0", TRAWL_POLITE_CONCURRENCY: "64" },
-  });
-  if (!cluster) throw new Error("Cannot run: engines are missing; npm run engines -- --install-only");
-  for (const role of ["gateway", ...Array.from({ length: workers }, () => "worker")]) {
-    const { pid } = await cluster.add(role, unlinked(cluster));
-    execFileSync("taskset", ["-acp", String(CORE), String(pid)], { stdio: "ignore" });
-  }
-  const key = await unlimitedKey(cluster);
+  const cluster = await clusterWithout();
+  for (const role of ["gateway", ...Array.from({ length: workers }, () => "worker")])
+    await joinedOn(CORE, cluster, role);
+  const key = await keyOf(cluster);
   await cluster.settled(60_000);
   const pids = cluster.nodes.map(({ pid }) => pid);
   return { services: [{ url: cluster.url, key }], pids, close: () => cluster.close() };
-}
-
-async function unlimitedKey({ environment }: ClusterOf): Promise<string> {
-  const documents = await openDocuments(readConfig(environment));
-  const project = (await documents.get("projects", "default"))!.value as Project;
-  const unlimited: Project = { ...project, name: "bench", rate_limit_rps: 10_000_000 };
-  await documents.put("projects", "bench", unlimited, 0, { tag: unlimited.customer });
-  const { key } = await createKey(documents, { project: "bench", role: "standard" }, Date.now());
-  await documents.close();
-  return key;
 }
 
 const web = pinned(0, ["bench/web.ts", String(WEB_PORT)]);
