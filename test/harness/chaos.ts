@@ -172,7 +172,8 @@ export const FAULTS = {
   },
   "NATS loses its data": async ({ cluster, note }) => {
     await cluster.bus.kill();
-    await rm(dataOf(cluster.bus), { recursive: true });
+    // Its configuration is in that folder, too, and stays.
+    await rm(join(dataOf(cluster.bus), "jetstream"), { recursive: true });
     await cluster.bus.restart();
     note("NATS is back, without its data");
     await resettled({ cluster, note });
