@@ -25,8 +25,8 @@ const STORE_TURN =
 export const CLUSTER: readonly Mutant[] = [
   lease(
     "counts the deadline of a renewal from its answer",
-    "Math.max(owned.deadline_ms, deadlineFrom(state, sent_ms))",
-    "deadlineFrom(state, clock.mono())",
+    "Math.max(held.deadline_ms, deadlineFrom(deps, sent_ms))",
+    "deadlineFrom(deps, clock.mono())",
   ),
   lease(
     "counts the deadline of a claim from its answer",
@@ -42,7 +42,7 @@ export const CLUSTER: readonly Mutant[] = [
   ),
   lease(
     "never releases the lease of a handoff",
-    "  await leases.release(owned.partition, owned.lease);\n}",
+    "  await state.leases.release(owned.partition, owned.lease);\n}",
     "}",
   ),
   partition(

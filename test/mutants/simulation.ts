@@ -52,7 +52,7 @@ export const SIMULATION: readonly Mutant[] = [
   ),
   mutant("cluster/internal/partition/partition-lease.ts", "cluster")(
     "counts the deadline of a renewal from its answer",
-    "Math.max(owned.deadline_ms, deadlineFrom(state, sent_ms))",
-    "deadlineFrom(state, clock.mono())",
+    "Math.max(held.deadline_ms, deadlineFrom(deps, sent_ms))",
+    "deadlineFrom(deps, clock.mono())",
   ),
 ];

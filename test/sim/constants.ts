@@ -17,7 +17,7 @@ const SMALLEST: Readonly<Record<string, Readonly<Record<string, number>>>> = {
     FIRST_MOVED_PAUSE_MS: 10,
     MAX_MOVED_PAUSE_MS: 100,
   },
-  "cluster/internal/partition/ownership.ts": { ROUND_MS: 300 },
+  "cluster/internal/partition/rounds.ts": { ROUND_MS: 300 },
   "cluster/internal/partition/partition-lease.ts": { MAX_DRAIN_MS: 100 },
   "cluster/internal/partition/partition.ts": {
     ACK_RETRY_MS: 10,

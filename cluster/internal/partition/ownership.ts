@@ -13,6 +13,7 @@ import {
   type PartitionLease,
   renew,
 } from "./partition-lease.ts";
+import { repeatedRounds } from "./rounds.ts";
 import { ownerOf } from "../../placement.ts";
 
 export interface Ownership {
@@ -27,9 +28,6 @@ export interface Ownership {
 
 /** All leases of this node, in parallel; a timer of its own in which nothing else is awaited. */
 export const RENEW_MS = 800;
-export const ROUND_MS = 800;
-/** While another node still owns something that this node should. */
-export const ROUND_SOON_MS = 200;
 /**
  * When a whole cluster starts again, its first node would claim every partition. It waits so long for the others. A
  * longer wait delays the start of a cluster with one worker.
@@ -56,28 +54,7 @@ export function ownership(
     claims_from_ms: null,
   };
   const { partitions } = state;
-  let currentRound: Promise<unknown> = Promise.resolve();
-  let roundTimer: Disposable | null = null;
   let renewTimer: Disposable | null = null;
-
-  let hasFailed = false;
-
-  async function rounds(): Promise<void> {
-    let isIncomplete = true;
-    try {
-      const current = round(state);
-      currentRound = current.catch(ignore);
-      isIncomplete = await current;
-      if (hasFailed) log.info("Partitions can be claimed again");
-      hasFailed = false;
-    } catch (problem) {
-      // Once: it may fail in the same way for minutes.
-      if (!hasFailed) log.warn("Partitions cannot be claimed", { problem });
-      hasFailed = true;
-    }
-    if (state.isDraining) return;
-    roundTimer = clock.at(clock.now() + (isIncomplete ? ROUND_SOON_MS : ROUND_MS), () => void rounds());
-  }
 
   function renewals(): void {
     for (const owned of partitions.values()) void renew(state, owned);
@@ -85,8 +62,9 @@ export function ownership(
   }
 
   renewals();
+  const rounds = repeatedRounds(deps, () => round(state));
   return {
-    firstRound: rounds(),
+    firstRound: rounds.first,
     partitions: () =>
       [...partitions.values()]
         .filter(({ isClosing }) => !isClosing)
@@ -97,12 +75,12 @@ export function ownership(
     },
     async drain(limit_ms) {
       state.isDraining = true;
-      roundTimer?.[Symbol.dispose]();
+      rounds.stop();
       const limit = Promise.withResolvers<void>();
       const timer = clock.at(clock.now() + limit_ms, limit.resolve);
       // First of all, so that other nodes claim what this node hands off; a round under way must not claim it again.
       await Promise.race([limit.promise, leases.removePresence(nodeName).catch(ignore)]);
-      await Promise.race([limit.promise, currentRound]);
+      await Promise.race([limit.promise, rounds.current()]);
       const count = partitions.size;
       const handoffs = [...partitions.values()].map((owned) => handOff(state, owned));
       await Promise.race([limit.promise, Promise.all(handoffs)]);

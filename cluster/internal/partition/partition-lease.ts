@@ -86,8 +86,35 @@ export const MAX_DRAIN_MS = 8_000;
 const isHeld = ({ partitions }: OwnershipState, owned: OwnedPartition): boolean =>
   partitions.get(owned.partition) === owned;
 
-const deadlineFrom = ({ leases }: OwnershipState, sent_ms: number): number =>
+export const deadlineFrom = ({ leases }: Pick<OwnershipDeps, "leases">, sent_ms: number): number =>
   sent_ms + leases.ttl_ms - MARGIN_MS;
+
+/** A renewal that was sent at that time has been answered. */
+export function extend(
+  deps: Pick<OwnershipDeps, "clock" | "leases" | "metrics">,
+  held: { deadline_ms: number },
+  sent_ms: number,
+): void {
+  const { clock, leases, metrics } = deps;
+  // The time since the renewal before, which its deadline remembers.
+  if (clock.mono() - (held.deadline_ms - deadlineFrom(deps, 0)) > (leases.ttl_ms * 2) / 3)
+    metrics.count("trawl_lease_renewals_late_total", {});
+  held.deadline_ms = Math.max(held.deadline_ms, deadlineFrom(deps, sent_ms));
+}
+
+/** Waits for what is in flight, but not for longer than a handoff may take. */
+export async function drainInTime(
+  { clock }: Pick<OwnershipDeps, "clock">,
+  handle: PartitionHandle,
+): Promise<void> {
+  const limit = Promise.withResolvers<void>();
+  const timer = clock.at(clock.now() + MAX_DRAIN_MS, limit.resolve);
+  try {
+    await Promise.race([handle.drain(), limit.promise]);
+  } finally {
+    timer[Symbol.dispose]();
+  }
+}
 
 /** Takes the lease when it is free, and opens the partition. */
 export async function claim(state: OwnershipState, partition: number, terms: ClaimTerms): Promise<void> {
@@ -176,10 +203,7 @@ export async function renew(state: OwnershipState, owned: OwnedPartition): Promi
     const renewal = await leases.renew(owned.partition, nodeName, owned.lease);
     if (renewal.kind === "lost") return lose(state, owned, "its lease is gone or another node's");
     owned.lease = { epoch: owned.epoch, revision: renewal.revision };
-    // The time since the renewal before, which its deadline remembers.
-    if (clock.mono() - (owned.deadline_ms - deadlineFrom(state, 0)) > (leases.ttl_ms * 2) / 3)
-      state.metrics.count("trawl_lease_renewals_late_total", {});
-    owned.deadline_ms = Math.max(owned.deadline_ms, deadlineFrom(state, sent_ms));
+    extend(state, owned, sent_ms);
   } catch (problem) {
     // The lease store did not answer: the deadline stops moving.
     if (!(problem instanceof Fault)) throw problem;
@@ -202,18 +226,14 @@ export async function handOff(state: OwnershipState, owned: OwnedPartition): Pro
 }
 
 async function drainAndRelease(state: OwnershipState, owned: OwnedPartition): Promise<void> {
-  const { clock, leases } = state;
   // A claim under way ends first: dropped half open, its reader would stay behind.
   if (!(await owned.ready)) return;
   const { handle } = owned;
-  const limit = Promise.withResolvers<void>();
-  const timer = clock.at(clock.now() + MAX_DRAIN_MS, limit.resolve);
-  await Promise.race([handle!.drain(), limit.promise]);
-  timer[Symbol.dispose]();
+  await drainInTime(state, handle!);
   if (!isHeld(state, owned)) return;
   drop(state, owned);
   await handle!.remove();
-  await leases.release(owned.partition, owned.lease);
+  await state.leases.release(owned.partition, owned.lease);
 }
 
 /** A lease that cannot be released runs out by itself. */

@@ -7,25 +7,20 @@
  * node that has not seen a newer table does no harm: the partition gets no other owner before this node has returned it or its lease is gone.
  */
 import { emptyTable, isSettled, type LeaseView, nextTable, Shares, withoutOwners } from "./assignment.ts";
+import { GATHER_MS, MAX_CLAIMS, NEW_CLUSTER_MS, type Ownership, RENEW_MS } from "./ownership.ts";
 import {
-  GATHER_MS,
-  MAX_CLAIMS,
-  NEW_CLUSTER_MS,
-  type Ownership,
-  RENEW_MS,
-  ROUND_MS,
-  ROUND_SOON_MS,
-} from "./ownership.ts";
-import {
+  deadlineFrom,
+  drainInTime,
+  extend,
   ignore,
   MARGIN_MS,
-  MAX_DRAIN_MS,
   noteLoss,
   type OwnershipDeps,
   type OwnershipState,
   type PartitionHandle,
   type PartitionLease,
 } from "./partition-lease.ts";
+import { repeatedRounds } from "./rounds.ts";
 import { Fault } from "../../ports/fault.ts";
 import { ASSIGNER, type AssignmentTable, type ClaimTerms, type StoredTable } from "../../ports/leases.ts";
 
@@ -125,38 +120,13 @@ export function tableOwnership(
     losses: null,
     isReturning: false,
   };
-  let roundTimer: Disposable | null = null;
   let renewTimer: Disposable | null = null;
-  let currentRound: Promise<unknown> = Promise.resolve();
-  let hasFailed = false;
-  let isRunning = false;
-  let isStopped = false;
 
-  async function rounds(): Promise<void> {
-    let isIncomplete = true;
-    isRunning = true;
-    try {
-      const current = round(state);
-      currentRound = current.catch(ignore);
-      isIncomplete = await current;
-      if (hasFailed) log.info("Partitions can be claimed again");
-      hasFailed = false;
-    } catch (problem) {
-      // Once: it may fail in the same way for minutes.
-      if (!hasFailed) log.warn("Partitions cannot be claimed", { problem });
-      hasFailed = true;
-    }
-    isRunning = false;
-    if (isStopped) return;
-    roundTimer = clock.at(clock.now() + (isIncomplete ? ROUND_SOON_MS : ROUND_MS), () => void rounds());
-  }
   /** Another node has returned partitions by itself, which wait for the assigner. */
   async function onTable(): Promise<void> {
     const before = state.table?.revision;
     await followTable(state);
-    if (state.assigner === null || state.table?.revision === before || isRunning || isStopped) return;
-    roundTimer?.[Symbol.dispose]();
-    void rounds();
+    if (state.assigner !== null && state.table?.revision !== before) rounds.hurry();
   }
   function renewals(): void {
     void renew(state);
@@ -164,8 +134,9 @@ export function tableOwnership(
   }
   const following = leases.onTable(() => void onTable());
   renewals();
+  const rounds = repeatedRounds(deps, () => round(state));
   return {
-    firstRound: rounds(),
+    firstRound: rounds.first,
     partitions: () =>
       [...state.owned.values()]
         .filter(({ isClosing }) => !isClosing)
@@ -183,9 +154,14 @@ export function tableOwnership(
       const count = state.owned.size;
       const returns = [...state.owned.values()].map((owned) => giveBack(state, owned));
       await Promise.race([limit.promise, Promise.all(returns)]);
-      isStopped = true;
-      roundTimer?.[Symbol.dispose]();
-      await Promise.race([limit.promise, currentRound.then(() => lastRounds(state)).catch(ignore)]);
+      rounds.stop();
+      await Promise.race([
+        limit.promise,
+        rounds
+          .current()
+          .then(() => lastRounds(state))
+          .catch(ignore),
+      ]);
       timer[Symbol.dispose]();
       following[Symbol.dispose]();
       renewTimer?.[Symbol.dispose]();
@@ -202,8 +178,6 @@ export function tableOwnership(
 }
 
 // --- the lease of this node -------------------------------------------------------------------------------------
-
-const deadlineFrom = ({ leases }: State, sent_ms: number): number => sent_ms + leases.ttl_ms - MARGIN_MS;
 
 async function acquire(state: State, terms: ClaimTerms): Promise<void> {
   const { clock, leases, nodeName } = state;
@@ -247,9 +221,7 @@ async function renew(state: State): Promise<void> {
     if (state.lease !== lease) return;
     if (revision === null) return lose(state, lease, "its lease is gone");
     lease.revision = revision;
-    if (clock.mono() - (lease.deadline_ms - deadlineFrom(state, 0)) > (leases.ttl_ms * 2) / 3)
-      state.metrics.count("trawl_lease_renewals_late_total", {});
-    lease.deadline_ms = Math.max(lease.deadline_ms, deadlineFrom(state, sent_ms));
+    extend(state, lease, sent_ms);
   } catch (problem) {
     if (!(problem instanceof Fault)) throw problem;
   } finally {
@@ -403,21 +375,16 @@ function giveUp(state: State, partition: number, epoch: number): void {
 async function giveBack(state: State, owned: OwnedPartition): Promise<void> {
   if (owned.isClosing) return;
   owned.isClosing = true;
-  const { clock } = state;
   await owned.ready;
   if (!isHeld(state, owned)) return;
-  const limit = Promise.withResolvers<void>();
-  const timer = clock.at(clock.now() + MAX_DRAIN_MS, limit.resolve);
   try {
-    await Promise.race([owned.handle!.drain(), limit.promise]);
+    await drainInTime(state, owned.handle!);
     if (!isHeld(state, owned)) return;
     forget(state, owned);
     await owned.handle!.remove();
   } catch (problem) {
     state.log.warn("A partition could not be transferred", { partition: owned.partition, problem });
     if (state.owned.get(owned.partition) === owned) forget(state, owned);
-  } finally {
-    timer[Symbol.dispose]();
   }
   if (state.lease === owned.lease) giveUp(state, owned.partition, owned.epoch);
 }
