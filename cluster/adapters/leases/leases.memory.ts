@@ -48,17 +48,10 @@ export function memoryLeases(clock: Clock, ttl_ms = 3_000, store_name = "store")
 
   const storeId = (): string => `${store_name}-${stores}`;
 
-  function currentLease(partition: number): StoredLease | null {
-    const lease = leases.get(partition);
+  function current<K, L extends { readonly renewed_ms: number }>(of: Map<K, L>, key: K): L | null {
+    const lease = of.get(key);
     if (lease && clock.mono() - lease.renewed_ms < ttl_ms) return lease;
-    leases.delete(partition);
-    return null;
-  }
-
-  function currentNamed(name: string): NamedLease | null {
-    const lease = named.get(name);
-    if (lease && clock.mono() - lease.renewed_ms < ttl_ms) return lease;
-    named.delete(name);
+    of.delete(key);
     return null;
   }
   function assertTerms(what: string, { store_id, revision: reached }: ClaimTerms): void {
@@ -70,24 +63,24 @@ export function memoryLeases(clock: Clock, ttl_ms = 3_000, store_name = "store")
     ttl_ms,
     async hold(name, holder, terms) {
       assertTerms(`take the lease "${name}"`, terms);
-      if (currentNamed(name)) return null;
+      if (current(named, name)) return null;
       named.set(name, { holder, revision: ++revision, text: "", renewed_ms: clock.mono() });
       return revision;
     },
     async renewHeld(name, holder, text, known) {
-      const lease = currentNamed(name);
+      const lease = current(named, name);
       if (lease?.holder !== holder || lease.revision < known) return null;
       Object.assign(lease, { revision: ++revision, text, renewed_ms: clock.mono() });
       return revision;
     },
     async releaseHeld(name, known) {
-      if (known === undefined || currentNamed(name)?.revision === known) named.delete(name);
+      if (known === undefined || current(named, name)?.revision === known) named.delete(name);
     },
-    heldNames: async () => new Set([...named.keys()].filter((name) => currentNamed(name))),
-    textOf: async (name) => currentNamed(name)?.text ?? null,
+    heldNames: async () => new Set([...named.keys()].filter((name) => current(named, name))),
+    textOf: async (name) => current(named, name)?.text ?? null,
     look: async () => ({
       table_revision: table?.revision ?? 0,
-      hasAssigner: currentNamed(ASSIGNER) !== null,
+      hasAssigner: current(named, ASSIGNER) !== null,
     }),
     table: async () => table,
     async writeTable(next, known, terms) {
@@ -102,25 +95,24 @@ export function memoryLeases(clock: Clock, ttl_ms = 3_000, store_name = "store")
       return { [Symbol.dispose]: () => void listeners.delete(call) };
     },
     async survey() {
-      const held = new Set([...leases.keys()].filter((partition) => currentLease(partition)));
+      const held = new Set([...leases.keys()].filter((partition) => current(leases, partition)));
       return { store_id: storeId(), age_ms: clock.mono() - created_ms, revision, held };
     },
     async create(partition, node, terms) {
       assertTerms(`claim partition ${partition}`, terms);
-      if (currentLease(partition)) return null;
+      if (current(leases, partition)) return null;
       const epoch = terms.generation * EPOCHS_OF_GENERATION + ++revision;
       leases.set(partition, { node, epoch, revision, renewed_ms: clock.mono() });
       return { epoch, revision };
     },
     async renew(partition, node, lease) {
-      const current = currentLease(partition);
-      if (!current || current.node !== node || current.epoch !== lease.epoch) return { kind: "lost" };
-      current.revision = ++revision;
-      current.renewed_ms = clock.mono();
+      const owned = current(leases, partition);
+      if (owned?.node !== node || owned.epoch !== lease.epoch) return { kind: "lost" };
+      Object.assign(owned, { revision: ++revision, renewed_ms: clock.mono() });
       return { kind: "renewed", revision };
     },
     async release(partition, lease) {
-      if (currentLease(partition)?.revision === lease.revision) leases.delete(partition);
+      if (current(leases, partition)?.revision === lease.revision) leases.delete(partition);
     },
     announcePresence: async (node) => void members.set(node, clock.mono()),
     removePresence: async (node) => void members.delete(node),
@@ -143,21 +135,11 @@ export function memoryLeases(clock: Clock, ttl_ms = 3_000, store_name = "store")
     overrule: async (name, value) => void settings.set(name, value),
     close: async () => {},
     copy() {
-      const [then, stored] = [
-        revision,
-        [...leases].map(([partition, lease]) => [partition, { ...lease }] as const),
-      ];
-      const [tableThen, namedThen] = [
-        table,
-        [...named].map(([name, lease]) => [name, { ...lease }] as const),
-      ];
+      const then = { table, revision };
+      const restores = [restorable(leases), restorable(named)];
       return () => {
-        table = tableThen;
-        named.clear();
-        for (const [name, lease] of namedThen) named.set(name, { ...lease });
-        leases.clear();
-        for (const [partition, lease] of stored) leases.set(partition, { ...lease });
-        revision = then;
+        ({ table, revision } = then);
+        for (const restore of restores) restore();
       };
     },
     wipe() {
@@ -167,5 +149,16 @@ export function memoryLeases(clock: Clock, ttl_ms = 3_000, store_name = "store")
       stores++;
       created_ms = clock.mono();
     },
+  };
+}
+
+/** Remembers the leases as they are; what is returned puts them back. */
+function restorable<K, L extends object>(leases: Map<K, L>): () => void {
+  const copied = (from: Iterable<readonly [K, L]>): [K, L][] =>
+    [...from].map(([key, lease]) => [key, { ...lease }]);
+  const then = copied(leases);
+  return () => {
+    leases.clear();
+    for (const [key, lease] of copied(then)) leases.set(key, lease);
   };
 }

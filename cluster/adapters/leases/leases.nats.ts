@@ -8,7 +8,7 @@
  * at 1. The time at which the server created the bucket `own` tells one bucket from the next.
  */
 import { JetStreamApiError, StorageType } from "@nats-io/jetstream";
-import { type KV, Kvm } from "@nats-io/kv";
+import { type KV, type KvEntry, Kvm } from "@nats-io/kv";
 import { Fault } from "../../ports/fault.ts";
 import {
   ASSIGNER,
@@ -46,6 +46,15 @@ export const settingSubject = (cluster: string, name: string): string => `$KV.${
 
 const isWrongRevision = (problem: unknown): boolean =>
   problem instanceof JetStreamApiError && WRONG_SEQUENCE_CODES.has(problem.code);
+
+const unlessWrongRevision = <T>(call: Promise<T>): Promise<T | null> =>
+  call.catch((problem: unknown) => {
+    if (isWrongRevision(problem)) return null;
+    throw problem;
+  });
+
+const anotherStore = (what: string): Fault =>
+  new Fault("bus_unreachable", `Cannot ${what}: the lease store is another one`);
 
 export async function natsLeases(
   address: string,
@@ -96,13 +105,8 @@ async function leasesOn(link: NatsLink, ttl_ms: number, log: Log | undefined): P
   /** Settings that this node has agreed on: stored again when the buckets were lost, for nodes that join later. */
   const agreements = new Map<string, string>();
   async function agree(name: string, value: string): Promise<string> {
-    try {
-      await settings.create(name, value);
-      return value;
-    } catch (problem) {
-      if (!isWrongRevision(problem)) throw problem;
-      return (await settings.get(name))?.string() ?? value;
-    }
+    if ((await unlessWrongRevision(settings.create(name, value))) !== null) return value;
+    return (await settings.get(name))?.string() ?? value;
   }
   async function createBuckets(): Promise<void> {
     await openBuckets();
@@ -125,44 +129,36 @@ async function leasesOn(link: NatsLink, ttl_ms: number, log: Log | undefined): P
     return Object.keys(state.subjects ?? {}).map((subject) => subject.slice(prefix.length));
   }
 
-  /** By a purge: a delete marker would count as a lease in every survey. */
-  async function remove(partition: number, revision: number): Promise<void> {
-    await jsm.streams.purge(own_stream, { filter: `${own_prefix}${keyOf(partition)}`, seq: revision + 1 });
-  }
+  const keys = leaseKeys(jsm, own, own_stream, own_prefix, survey);
 
   return {
     ttl_ms,
 
     survey: () => reach("look at the leases", survey),
 
-    create: (partition, node, { store_id, generation, revision: reached }) =>
-      reach(`claim partition ${partition}`, async () => {
-        let revision: number;
-        try {
-          revision = await own.create(keyOf(partition), node);
-        } catch (problem) {
-          if (isWrongRevision(problem)) return null;
-          throw problem;
-        }
-        // Asked afterwards: before, the store could still be lost and created again by another node.
-        const current = await survey();
-        if (current.store_id === store_id && revision > reached)
-          return { epoch: generation * EPOCHS_OF_GENERATION + revision, revision };
-        await remove(partition, revision);
-        throw new Fault(
-          "bus_unreachable",
-          `Cannot claim partition ${partition}: the lease store is another one`,
-        );
-      }),
+    create: (partition, node, terms) => {
+      const what = `claim partition ${partition}`;
+      return reach(what, async () => {
+        const revision = await keys.take(what, keyOf(partition), node, terms);
+        if (revision === null) return null;
+        return { epoch: terms.generation * EPOCHS_OF_GENERATION + revision, revision };
+      });
+    },
 
     renew: (partition, node, lease) =>
       reach(`renew partition ${partition}`, async () => {
-        const revision = await renewLease(own, partition, node, lease);
+        const value = ownerValue(node, lease);
+        const revision = await keys.renew(
+          keyOf(partition),
+          value,
+          lease.revision,
+          (stored) => stored.string() === value,
+        );
         return revision === null ? { kind: "lost" } : { kind: "renewed", revision };
       }),
 
     release: (partition, { revision }) =>
-      reach(`release partition ${partition}`, () => remove(partition, revision)),
+      reach(`release partition ${partition}`, () => keys.remove(keyOf(partition), revision)),
 
     announcePresence: (node) => reach("announce this node", async () => void (await members.put(node, ""))),
     // By a purge: a delete marker would be one more name in every listing.
@@ -172,7 +168,7 @@ async function leasesOn(link: NatsLink, ttl_ms: number, log: Log | undefined): P
       }),
     members: () => reach("list the nodes", () => namesIn(members_stream, members_prefix)),
 
-    ...namedLeases({ link, own, tables, own_prefix, namesIn, survey, reach }),
+    ...namedLeases({ link, own, tables, own_prefix, keys, namesIn, survey, reach }),
 
     compareClocks: (node, clock_ms) =>
       reach("compare the clocks", async () => {
@@ -205,6 +201,61 @@ async function leasesOn(link: NatsLink, ttl_ms: number, log: Log | undefined): P
   };
 }
 
+/** A lease is a key of the bucket of owners, whatever it is for. */
+interface LeaseKeys {
+  /** Null: it is held. Throws Fault bus_unreachable when the terms are those of another store. */
+  readonly take: (what: string, key: string, value: string, terms: ClaimTerms) => Promise<number | null>;
+  /** Null: it is not held any more, or `isSame` denies that what is stored is an earlier renewal of it. */
+  readonly renew: (
+    key: string,
+    value: string,
+    revision: number,
+    isSame: (stored: KvEntry, known: number) => boolean,
+  ) => Promise<number | null>;
+  /** With a revision only when that is its last one. */
+  readonly remove: (key: string, revision?: number) => Promise<void>;
+}
+
+function leaseKeys(
+  jsm: NatsLink["jsm"],
+  own: KV,
+  own_stream: string,
+  own_prefix: string,
+  survey: () => Promise<LeaseSurvey>,
+): LeaseKeys {
+  /** By a purge: a delete marker would count as a lease in every survey. */
+  async function remove(key: string, revision?: number): Promise<void> {
+    await jsm.streams.purge(own_stream, {
+      filter: own_prefix + key,
+      ...(revision !== undefined && { seq: revision + 1 }),
+    });
+  }
+
+  return {
+    remove,
+    async take(what, key, value, { store_id, revision: reached }) {
+      const revision = await unlessWrongRevision(own.create(key, value));
+      if (revision === null) return null;
+      // Asked afterwards: before, the store could still be lost and created again by another node.
+      if (revision > reached && (await survey()).store_id === store_id) return revision;
+      await remove(key, revision);
+      throw anotherStore(what);
+    },
+    async renew(key, value, revision, isSame) {
+      let known = revision;
+      for (let n = 0; n < MAX_RENEWAL_ATTEMPTS; n++) {
+        const renewed = await unlessWrongRevision(own.update(key, value, known, RENEWAL_MS));
+        if (renewed !== null) return renewed;
+        // An earlier renewal may have been stored although its reply was lost. Then this one continues from its revision.
+        const stored = await own.get(key);
+        if (!stored || !isSame(stored, known)) return null;
+        known = stored.revision;
+      }
+      return null;
+    },
+  };
+}
+
 const TABLE_KEY = "t";
 /** Keys of named leases begin with it, those of partitions do not. */
 const NAMED = "n.";
@@ -216,65 +267,47 @@ interface NamedLeaseDeps {
   readonly own: KV;
   readonly tables: KV;
   readonly own_prefix: string;
+  readonly keys: LeaseKeys;
   readonly namesIn: (stream: string, prefix: string) => Promise<string[]>;
   readonly survey: () => Promise<LeaseSurvey>;
   readonly reach: <T>(what: string, call: () => Promise<T>) => Promise<T>;
 }
 
-function namedLeases({ link, own, tables, own_prefix, namesIn, survey, reach }: NamedLeaseDeps): NamedLeases {
+function namedLeases({
+  link,
+  own,
+  tables,
+  own_prefix,
+  keys,
+  namesIn,
+  survey,
+  reach,
+}: NamedLeaseDeps): NamedLeases {
   const { jsm, nc, name: cluster } = link;
   const own_stream = bucketStream(cluster, "own");
   const table_stream = bucketStream(cluster, "table");
-  const named_prefix = `${own_prefix}${NAMED}`;
-
-  const unlessWrong = <T>(call: Promise<T>): Promise<T | null> =>
-    call.catch((problem: unknown) => {
-      if (isWrongRevision(problem)) return null;
-      throw problem;
-    });
-  const isTermsOf = async ({ store_id, revision }: ClaimTerms, reached: number): Promise<boolean> => {
-    const current = await survey();
-    return current.store_id === store_id && Math.max(current.revision, reached) >= revision;
-  };
-  const assertStore = (what: string, isSame: boolean): void => {
-    if (!isSame) throw new Fault("bus_unreachable", `Cannot ${what}: the lease store is another one`);
-  };
-  const remove = (name: string, revision?: number): Promise<unknown> =>
-    jsm.streams.purge(own_stream, {
-      filter: `${named_prefix}${name}`,
-      ...(revision !== undefined && { seq: revision + 1 }),
-    });
 
   return {
-    hold: (name, holder, terms) =>
-      reach(`take the lease "${name}"`, async () => {
-        const revision = await unlessWrong(own.create(NAMED + name, holder + SEPARATOR));
-        if (revision === null) return null;
-        // Asked afterwards: before, the store could still be lost and created again by another node.
-        const isSame = revision > terms.revision && (await isTermsOf(terms, revision));
-        if (!isSame) await remove(name, revision);
-        assertStore(`take the lease "${name}"`, isSame);
-        return revision;
-      }),
+    hold(name, holder, terms) {
+      const what = `take the lease "${name}"`;
+      return reach(what, () => keys.take(what, NAMED + name, holder + SEPARATOR, terms));
+    },
 
     renewHeld: (name, holder, text, revision) =>
-      reach(`renew the lease "${name}"`, async () => {
-        let known = revision;
-        for (let n = 0; n < MAX_RENEWAL_ATTEMPTS; n++) {
-          const value = holder + SEPARATOR + text;
-          const renewed = await unlessWrong(own.update(NAMED + name, value, known, RENEWAL_MS));
-          if (renewed !== null) return renewed;
-          const current = await own.get(NAMED + name);
+      reach(`renew the lease "${name}"`, () =>
+        keys.renew(
+          NAMED + name,
+          holder + SEPARATOR + text,
+          revision,
           // An older revision: the store was rolled back.
-          if (!current?.string().startsWith(holder + SEPARATOR) || current.revision < known) return null;
-          known = current.revision;
-        }
-        return null;
-      }),
+          (stored, known) => stored.string().startsWith(holder + SEPARATOR) && stored.revision >= known,
+        ),
+      ),
 
     releaseHeld: (name, revision) =>
-      reach(`release the lease "${name}"`, async () => void (await remove(name, revision))),
-    heldNames: () => reach("list the leases", async () => new Set(await namesIn(own_stream, named_prefix))),
+      reach(`release the lease "${name}"`, () => keys.remove(NAMED + name, revision)),
+    heldNames: () =>
+      reach("list the leases", async () => new Set(await namesIn(own_stream, own_prefix + NAMED))),
     textOf: (name) =>
       reach(`read the lease "${name}"`, async () => {
         const value = (await own.get(NAMED + name))?.string();
@@ -296,9 +329,11 @@ function namedLeases({ link, own, tables, own_prefix, namesIn, survey, reach }: 
       }),
     writeTable: (table, revision, terms) =>
       reach("write the table of assignments", async () => {
-        assertStore("write the table of assignments", await isTermsOf(terms, 0));
+        const { store_id, revision: reached } = await survey();
+        if (store_id !== terms.store_id || reached < terms.revision)
+          throw anotherStore("write the table of assignments");
         const text = encodeTable(table);
-        return unlessWrong(
+        return unlessWrongRevision(
           revision === 0 ? tables.create(TABLE_KEY, text) : tables.update(TABLE_KEY, text, revision),
         );
       }),
@@ -340,20 +375,4 @@ function leaseSurveys(
       asking = answer.catch(() => {});
       return answer;
     }));
-}
-
-async function renewLease(own: KV, partition: number, node: string, lease: Lease): Promise<number | null> {
-  let { revision } = lease;
-  for (let n = 0; n < MAX_RENEWAL_ATTEMPTS; n++) {
-    try {
-      return await own.update(keyOf(partition), ownerValue(node, lease), revision, RENEWAL_MS);
-    } catch (problem) {
-      if (!isWrongRevision(problem)) throw problem;
-    }
-    // An earlier renewal may have been stored although its reply was lost. Then this one continues from its revision.
-    const current = await own.get(keyOf(partition));
-    if (current?.string() !== ownerValue(node, lease)) return null;
-    revision = current.revision;
-  }
-  return null;
 }
