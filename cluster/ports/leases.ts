@@ -80,10 +80,10 @@ export interface StoredTable {
 
 /** The part of the store that every node looks at in each round. */
 export interface TableLook {
-  /** Grows with each table; 0: there is none. */
+  /** Revision of the last table, or a larger number until it is read; 0: there is none. */
   readonly table_revision: number;
-  /** Whether a node holds the lease ASSIGNER. */
-  readonly hasAssigner: boolean;
+  /** Revision of the last renewal of the lease ASSIGNER; 0: no node holds it. */
+  readonly assigner_revision: number;
 }
 
 /** The lease of the node that writes the table. */

@@ -3,22 +3,23 @@ import { describe } from "vitest";
 import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 import { memoryLeases } from "../../cluster/adapters/leases/leases.memory.ts";
 import { natsLeases } from "../../cluster/adapters/leases/leases.nats.ts";
-import type { Leases } from "../../cluster/ports/leases.ts";
 import { engines } from "../harness/engines.ts";
-import { leasesSuite } from "./leases.ts";
+import { type ConnectedLeases, leasesSuite } from "./leases.ts";
 
 const { bus: nats } = await engines("bus");
 
-const LEASES: Record<string, () => Promise<{ leases: Leases; pass: (ms: number) => Promise<void> }>> = {
+const LEASES: Record<string, () => Promise<ConnectedLeases>> = {
   async memory() {
     const clock = virtualClock();
-    return { leases: memoryLeases(clock), pass: (ms) => clock.advance(ms) };
+    const leases = memoryLeases(clock);
+    return { leases, another: async () => leases, pass: (ms) => clock.advance(ms) };
   },
   ...(nats && {
     // The server keeps the time here, so it really passes.
     async NATS() {
-      const leases = await natsLeases(`${nats["TRAWL_BUS"]}/suite-${Date.now()}`, { ttl_ms: 1_500 });
-      return { leases, pass: (ms: number) => sleep(ms) };
+      const address = `${nats["TRAWL_BUS"]}/suite-${Date.now()}`;
+      const another = () => natsLeases(address, { ttl_ms: 1_500 });
+      return { leases: await another(), another, pass: (ms: number) => sleep(ms) };
     },
   }),
 };

@@ -1,6 +1,8 @@
 /** Promises of every adapter of leases (cluster/ports/leases.ts). */
 import { expect, test } from "vitest";
+import { seededRandom } from "../../cluster/adapters/time/random.seeded.ts";
 import {
+  type Assignment,
   ASSIGNER,
   CLOCK_READING_TTL_MS,
   EPOCHS_OF_GENERATION,
@@ -19,10 +21,16 @@ function renewed(renewal: Renewal): number {
   return renewal.revision;
 }
 
-/** `pass` lets so much time go by as the leases see it. Each test keeps to partitions of its own. */
-export function leasesSuite(
-  connect: () => Promise<{ leases: Leases; pass: (ms: number) => Promise<void> }>,
-): void {
+export interface ConnectedLeases {
+  readonly leases: Leases;
+  /** Those of another node of the cluster. */
+  readonly another: () => Promise<Leases>;
+  /** Lets so much time go by as the leases see it. */
+  readonly pass: (ms: number) => Promise<void>;
+}
+
+/** Each test keeps to partitions of its own. */
+export function leasesSuite(connect: () => Promise<ConnectedLeases>): void {
   const connection = connect();
   let partitions = 0;
 
@@ -213,7 +221,7 @@ export function leasesSuite(
     const listening = leases.onTable(heard.resolve);
     expect([await leases.table(), await leases.look()]).toEqual([
       null,
-      { table_revision: 0, hasAssigner: false },
+      { table_revision: 0, assigner_revision: 0 },
     ]);
     const table = {
       generation: 1,
@@ -233,8 +241,10 @@ export function leasesSuite(
     await heard.promise;
     listening[Symbol.dispose]();
     expect(await leases.table()).toEqual({ revision, table });
-    await leases.hold(ASSIGNER, "a", terms);
-    expect(await leases.look()).toEqual({ table_revision: revision, hasAssigner: true });
+    const assigner_revision = (await leases.hold(ASSIGNER, "a", terms))!;
+    expect(await leases.look()).toEqual({ table_revision: revision, assigner_revision });
+    const renewed_revision = (await leases.renewHeld(ASSIGNER, "a", "", assigner_revision))!;
+    expect((await leases.look()).assigner_revision).toBe(renewed_revision);
     const later = { ...table, version: 2 };
     expect(await leases.writeTable(later, revision - 1, terms)).toBeNull();
     expect(await leases.writeTable(later, revision, terms)).toBeGreaterThan(revision);
@@ -243,5 +253,44 @@ export function leasesSuite(
         code: "bus_unreachable",
       },
     );
+  });
+
+  test("reads a table as it was written last, by nodes that have read it before and by others, whatever has changed", async () => {
+    const { leases, another } = await connection;
+    const terms = await termsOf(leases);
+    const random = seededRandom(7);
+    const assignments: Assignment[] = Array.from({ length: 4_096 }, () => ({
+      lease: null,
+      epoch: 0,
+      isLeaving: false,
+    }));
+    let revision = (await leases.table())?.revision ?? 0;
+    const follower = await another();
+    // A table of few rows that changed, of most of them, and of few again.
+    for (const [n, changes] of [3, 400, 1, 3_000, 2, 200, 200, 200, 200, 4_096, 1].entries()) {
+      const version = 100 + n;
+      for (let change = 0; change < changes; change++)
+        assignments[Math.floor(random.next() * assignments.length)] = {
+          lease: random.next() < 0.1 ? null : `n-${Math.floor(random.next() * 50)}/1.0`,
+          epoch: EPOCHS_OF_GENERATION * 2 + version,
+          isLeaving: random.next() < 0.3,
+        };
+      const table = { generation: 2, version, assignments: [...assignments] };
+      // Another node was first, whose table is the one that counts.
+      const writer = n % 3 === 2 ? follower : leases;
+      const late = { ...table, assignments: assignments.toReversed() };
+      const before = revision;
+      revision = (await writer.writeTable(table, before, terms))!;
+      expect(await leases.writeTable(late, before, terms)).toBeNull();
+      const newcomer = await another();
+      for (const reader of [leases, follower, newcomer]) {
+        // A writer that was too late may have left something, which a look takes for a change until the table was read.
+        await reader.look();
+        expect(await reader.table()).toEqual({ revision, table });
+        expect((await reader.look()).table_revision).toBe(revision);
+      }
+      await newcomer.close();
+    }
+    await follower.close();
   });
 }

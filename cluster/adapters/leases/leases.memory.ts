@@ -80,7 +80,7 @@ export function memoryLeases(clock: Clock, ttl_ms = 3_000, store_name = "store")
     textOf: async (name) => current(named, name)?.text ?? null,
     look: async () => ({
       table_revision: table?.revision ?? 0,
-      hasAssigner: current(named, ASSIGNER) !== null,
+      assigner_revision: current(named, ASSIGNER)?.revision ?? 0,
     }),
     table: async () => table,
     async writeTable(next, known, terms) {

@@ -24,7 +24,7 @@ import {
 import { linkNats, type NatsLink, orUnreachable, unreachable } from "../bus/connection.nats.ts";
 import { guardStreams } from "../bus/stream-guard.nats.ts";
 import type { Log } from "../../ports/log.ts";
-import { decodeTable, encodeTable } from "./table.nats.ts";
+import { tableStore } from "./table.nats.ts";
 
 /** Shorter, and partitions move whenever a node stalls. The limiter of the filing system must move within 4 s. */
 const TTL_MS = 3_000;
@@ -256,7 +256,6 @@ function leaseKeys(
   };
 }
 
-const TABLE_KEY = "t";
 /** Keys of named leases begin with it, those of partitions do not. */
 const NAMED = "n.";
 /** The holder of a lease and its text. */
@@ -283,9 +282,8 @@ function namedLeases({
   survey,
   reach,
 }: NamedLeaseDeps): NamedLeases {
-  const { jsm, nc, name: cluster } = link;
-  const own_stream = bucketStream(cluster, "own");
-  const table_stream = bucketStream(cluster, "table");
+  const own_stream = bucketStream(link.name, "own");
+  const table = tableStore(link, tables, bucketStream(link.name, "table"), unlessWrongRevision);
 
   return {
     hold(name, holder, terms) {
@@ -316,32 +314,18 @@ function namedLeases({
 
     look: () =>
       reach("look at the table of assignments", async () => {
-        const [{ state }, assigner] = await Promise.all([
-          jsm.streams.info(table_stream),
-          own.get(NAMED + ASSIGNER),
-        ]);
-        return { table_revision: state.last_seq, hasAssigner: assigner !== null };
+        const [table_revision, assigner] = await Promise.all([table.revision(), own.get(NAMED + ASSIGNER)]);
+        return { table_revision, assigner_revision: assigner?.revision ?? 0 };
       }),
-    table: () =>
-      reach("read the table of assignments", async () => {
-        const stored = await tables.get(TABLE_KEY);
-        return stored && { revision: stored.revision, table: decodeTable(stored.string()) };
-      }),
-    writeTable: (table, revision, terms) =>
+    table: () => reach("read the table of assignments", table.read),
+    writeTable: (next, revision, terms) =>
       reach("write the table of assignments", async () => {
         const { store_id, revision: reached } = await survey();
         if (store_id !== terms.store_id || reached < terms.revision)
           throw anotherStore("write the table of assignments");
-        const text = encodeTable(table);
-        return unlessWrongRevision(
-          revision === 0 ? tables.create(TABLE_KEY, text) : tables.update(TABLE_KEY, text, revision),
-        );
+        return table.write(next, revision);
       }),
-    onTable(call) {
-      // The message of a write, as the server gets it: the write may be refused, and it is only a hint to look.
-      const subscription = nc.subscribe(`$KV.${cluster}-table.${TABLE_KEY}`, { callback: () => call() });
-      return { [Symbol.dispose]: () => subscription.unsubscribe() };
-    },
+    onTable: table.onWrite,
   };
 }
 

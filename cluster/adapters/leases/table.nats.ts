@@ -1,41 +1,125 @@
 /**
- * The table of assignments as NATS keeps it: the leases once, and for each partition the place of its lease among them (-1: none), its epoch
- * within the generation, and whether its owner is to return it. 1,000 nodes and 4,096 partitions are some 100 KB.
+ * The table of assignments in its NATS bucket: a head that is replaced by compare-and-set, and the base that it names, which is never changed. A
+ * node that has the base reads the head alone.
  */
-import { type Assignment, type AssignmentTable, EPOCHS_OF_GENERATION } from "../../ports/leases.ts";
+import { randomUUID } from "node:crypto";
+import type { KV } from "@nats-io/kv";
+import { Fault } from "../../ports/fault.ts";
+import type { AssignmentTable, StoredTable } from "../../ports/leases.ts";
+import type { NatsLink } from "../bus/connection.nats.ts";
+import {
+  changesFrom,
+  decodeBase,
+  decodeHead,
+  emptyBase,
+  encodeBase,
+  encodeHead,
+  tableOf,
+  type TableBase,
+} from "./table-text.ts";
 
-interface WrittenTable {
-  readonly generation: number;
-  readonly version: number;
-  readonly leases: readonly string[];
-  readonly rows: readonly number[];
+const HEAD = "t";
+/** Keys of bases begin with it. */
+const BASE = "b.";
+/** A base is removed once a later head names another one: a reader that finds none reads the head again. */
+const MAX_READS = 5;
+
+export interface TableStore {
+  /** That of the head; 0: there is none. */
+  readonly revision: () => Promise<number>;
+  readonly read: () => Promise<StoredTable | null>;
+  /** Null: the head of that revision has been replaced. */
+  readonly write: (table: AssignmentTable, revision: number) => Promise<number | null>;
+  readonly onWrite: (call: () => void) => Disposable;
 }
 
-export function encodeTable({ generation, version, assignments }: AssignmentTable): string {
-  const places = new Map<string, number>();
-  const rows = assignments.flatMap(({ lease, epoch, isLeaving }) => {
-    if (lease !== null && !places.has(lease)) places.set(lease, places.size);
-    const place = lease === null ? -1 : places.get(lease)!;
-    return [place, epoch % EPOCHS_OF_GENERATION, isLeaving ? 1 : 0];
-  });
-  const written: WrittenTable = { generation, version, leases: [...places.keys()], rows };
-  return JSON.stringify(written);
+interface WriteResult {
+  readonly revision: number;
+  readonly base: TableBase;
 }
 
-export function decodeTable(text: string): AssignmentTable {
-  const { generation, version, leases, rows } = JSON.parse(text) as WrittenTable;
-  const assignments = Array.from({ length: rows.length / 3 }, (_, partition): Assignment => {
-    const [place, epoch, isLeaving] = [
-      rows[3 * partition]!,
-      rows[3 * partition + 1]!,
-      rows[3 * partition + 2],
-    ];
-    return {
-      lease: leases[place] ?? null,
-      // 0: it has had no owner.
-      epoch: epoch === 0 ? 0 : generation * EPOCHS_OF_GENERATION + epoch,
-      isLeaving: isLeaving === 1,
-    };
-  });
-  return { generation, version, assignments };
+export function tableStore(
+  { nc, jsm, name: cluster }: NatsLink,
+  tables: KV,
+  stream: string,
+  unlessWrongRevision: <T>(call: Promise<T>) => Promise<T | null>,
+): TableStore {
+  const prefix = `$KV.${cluster}-table.`;
+  /** The base of the head that was read or written last. */
+  let known: WriteResult | null = null;
+  let looked_seq = 0;
+  /** A base without a head, which a writer left that was too late, is the last message of the stream. */
+  let orphan = { seq: 0, revision: 0 };
+
+  async function baseOf(key: string | null, partitions: number): Promise<TableBase | null> {
+    if (key === null) return emptyBase(partitions);
+    if (known?.base.key === key) return known.base;
+    const stored = await tables.get(key);
+    return stored && decodeBase(key, stored.string());
+  }
+
+  async function newBase(table: AssignmentTable): Promise<TableBase & { readonly seq: number }> {
+    const key = BASE + randomUUID();
+    const seq = await tables.create(key, encodeBase(table.assignments));
+    return { key, assignments: table.assignments, seq };
+  }
+
+  async function writeHead(
+    table: AssignmentTable,
+    base: TableBase,
+    changed: readonly number[],
+    revision: number,
+  ) {
+    const text = encodeHead(table, base.key, changed);
+    const written = await unlessWrongRevision(
+      revision === 0 ? tables.create(HEAD, text) : tables.update(HEAD, text, revision),
+    );
+    if (written !== null) known = { revision: written, base };
+    return written;
+  }
+
+  return {
+    async revision() {
+      const { state } = await jsm.streams.info(stream);
+      looked_seq = state.last_seq;
+      return looked_seq === orphan.seq ? orphan.revision : looked_seq;
+    },
+
+    async read() {
+      for (let n = 0; n < MAX_READS; n++) {
+        const stored = await tables.get(HEAD);
+        if (!stored) return null;
+        const head = decodeHead(stored.string());
+        const base = await baseOf(head.base, head.partitions);
+        if (!base) continue;
+        const { revision } = stored;
+        known = { revision, base };
+        if (revision < looked_seq) orphan = { seq: looked_seq, revision };
+        return { revision, table: tableOf(head, base) };
+      }
+      throw new Fault("bus_unreachable", "Cannot read the table of assignments: its base is missing");
+    },
+
+    async write(table, revision) {
+      const base =
+        revision === 0
+          ? emptyBase(table.assignments.length)
+          : known?.revision === revision
+            ? known.base
+            : null;
+      const changed = base && changesFrom(base, table);
+      if (base && changed) return writeHead(table, base, changed, revision);
+      const next = await newBase(table);
+      const written = await writeHead(table, next, [], revision);
+      // Bases of earlier heads, and of writers that were too late.
+      if (written !== null) await jsm.streams.purge(stream, { filter: `${prefix}${BASE}>`, seq: next.seq });
+      return written;
+    },
+
+    onWrite(call) {
+      // The message of a write, as the server gets it: the write may be refused, and it is only a hint to look.
+      const subscription = nc.subscribe(prefix + HEAD, { callback: () => call() });
+      return { [Symbol.dispose]: () => subscription.unsubscribe() };
+    },
+  };
 }

@@ -71,10 +71,10 @@ export function watchPartitions(
 
   /** The table says it while an assigner looks after it. */
   async function ownersInTable(): Promise<(partition: number) => boolean> {
-    const { table_revision, hasAssigner } = await leases.look();
+    const { table_revision, assigner_revision } = await leases.look();
     if (table_revision !== (seen?.revision ?? 0)) seen = await leases.table();
     const assignments = seen?.table.assignments;
-    const held = hasAssigner ? null : await leases.heldNames();
+    const held = assigner_revision > 0 ? null : await leases.heldNames();
     return (partition) => {
       const lease = assignments?.[partition]?.lease ?? null;
       return lease !== null && (held === null || held.has(lease));

@@ -395,12 +395,12 @@ async function giveBack(state: State, owned: OwnedPartition): Promise<void> {
 async function round(state: State): Promise<boolean> {
   const { leases, isDraining } = state;
   // A read comes first: while this node gets no answers, what it sends may still arrive, and it must not seem present.
-  const { table_revision, hasAssigner } = await leases.look();
+  const { table_revision, assigner_revision } = await leases.look();
   // Smaller than before: the store was lost.
   if (table_revision !== (state.table?.revision ?? 0)) await followTable(state);
   if (!isDraining && !(await isPresent(state))) return !state.lease;
   if (!state.lease) return true;
-  if (state.assigner === null && !hasAssigner && !isDraining) await becomeAssigner(state);
+  if (state.assigner === null && assigner_revision === 0 && !isDraining) await becomeAssigner(state);
   const isWaiting = await takeBack(state);
   if (state.assigner === null) return isWaiting;
   const isUnsettled = await assign(state);
