@@ -108,6 +108,16 @@ export const CLUSTER: readonly Mutant[] = [
     "  await leases.announcePresence(nodeName);\n  let members = await leases.members();",
   ),
   ownership("claims for nodes that are not there to share", "clock.mono() + GATHER_MS", "clock.mono()"),
+  mutant("internal/partition/table-ownership.ts", ["test/cluster/assigner.test.ts"])(
+    "waits for the lease of an assigner that is silent",
+    "now_ms - state.seenAssigner.since_ms < ASSIGNER_SILENT_MS",
+    "true",
+  ),
+  mutant("internal/partition/table-ownership.ts", ["test/cluster/assigner.test.ts"])(
+    "takes the place of an assigner that renews its lease",
+    "if (state.seenAssigner.revision !== revision)",
+    "if (state.seenAssigner.revision === 0)",
+  ),
   mutant("internal/partition/ownership.ts", ["test/cluster/clock-skew.test.ts"])(
     "owns partitions although its clock is wrong",
     "  if (!state.mayOwn()) {",

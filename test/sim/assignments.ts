@@ -11,7 +11,13 @@ import type { Ownership } from "../../cluster/internal/partition/ownership.ts";
 import { tableOwnership } from "../../cluster/internal/partition/table-ownership.ts";
 import type { Clock } from "../../cluster/ports/clock.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
-import { ASSIGNER, type ClaimTerms, type Leases, type LeaseSurvey } from "../../cluster/ports/leases.ts";
+import {
+  ASSIGNER,
+  type AssignmentTable,
+  type ClaimTerms,
+  type Leases,
+  type LeaseSurvey,
+} from "../../cluster/ports/leases.ts";
 import { SILENT_METRICS } from "../../cluster/ports/metrics.ts";
 import { SILENT_LOG } from "../../cluster/ports/log.ts";
 
@@ -19,6 +25,8 @@ const CALL_MS = 1_600;
 const DELAY_MS = 1_000;
 const SAMPLE_MS = 200;
 const TTL_MS = 3_000;
+/** A call that takes this long is a fault of its node. */
+const SLOW_MS = 200;
 /** Clocks of nodes run so much faster or slower. */
 const MAX_DRIFT = 0.005;
 
@@ -56,6 +64,11 @@ export interface Outcome {
     readonly p99: number;
     readonly max: number;
   };
+  /**
+   * As long, but from the last beginning or end of a fault at a node that the partition waited for: its owners in that time, and the
+   * assigners. Without such a fault from the beginning.
+   */
+  readonly after_fault_ms: { readonly p50: number; readonly p99: number; readonly max: number };
   readonly settled_ms: number;
   readonly fewest: number;
   readonly most: number;
@@ -66,6 +79,12 @@ interface Holder {
   readonly node: SimulatedNode;
 }
 
+/** A node that something waits for from then on. */
+interface Named {
+  readonly at_ms: number;
+  readonly node: string;
+}
+
 interface SimulatedNode {
   readonly name: string;
   isAlive: boolean;
@@ -74,6 +93,8 @@ interface SimulatedNode {
   mute_until_ms: number;
   deaf_until_ms: number;
   deferred: (() => void)[];
+  /** When a fault of this node began or ended. */
+  readonly faults_ms: number[];
   ownership: Ownership | null;
 }
 
@@ -90,7 +111,14 @@ export async function simulateAssignments(course: Course): Promise<Outcome> {
   const epochs: number[] = Array.from({ length: course.partitions }, () => 0);
   const started_at: number[] = Array.from({ length: course.partitions }, () => -Infinity);
   const unowned_since: number[] = Array.from({ length: course.partitions }, () => 0);
-  let spells: number[] = [];
+  const spells: number[] = [];
+  const afterFaults: number[] = [];
+  /** Owners of each partition by the table, and assigners, latest last. */
+  const owners: Named[][] = Array.from({ length: course.partitions }, () => []);
+  const assigners: Named[] = [];
+  /** Dead ones, too. */
+  const faultsOf = new Map<string, readonly number[]>();
+  let wiped_ms = -Infinity;
   let counts = new Map<string, number>();
   let started = 0;
   let isFaulty = false;
@@ -110,6 +138,12 @@ export async function simulateAssignments(course: Course): Promise<Outcome> {
     if (!node.isAlive) return;
     if (now_ms < node.paused_until_ms) node.deferred.push(call);
     else call();
+  }
+
+  function fault(node: SimulatedNode, ms: number): void {
+    const ends_ms = now_ms + ms;
+    node.faults_ms.push(now_ms);
+    later(ms, () => void node.faults_ms.push(ends_ms));
   }
 
   function latency(): number {
@@ -143,11 +177,13 @@ export async function simulateAssignments(course: Course): Promise<Outcome> {
       nextWriteLate_ms = 0;
       pause(node, late_ms);
     }
-    later(latency() + late_ms, () => {
+    const [there_ms, back_ms] = [latency() + late_ms, latency()];
+    if (there_ms + back_ms > SLOW_MS) fault(node, Math.min(there_ms + back_ms, CALL_MS));
+    later(there_ms, () => {
       if (now_ms < node.mute_until_ms) return;
       const answer = work();
       answer.catch(() => {});
-      later(latency(), () => {
+      later(back_ms, () => {
         if (now_ms < node.deaf_until_ms) return;
         on(node, () => void answer.then(resolve, reject));
       });
@@ -168,6 +204,18 @@ export async function simulateAssignments(course: Course): Promise<Outcome> {
     );
     return {
       ...(through as unknown as Leases),
+      hold: (name, holder, terms) =>
+        called(node, "hold", async () => {
+          const revision = await store.hold(name, holder, terms);
+          if (name === ASSIGNER && revision !== null) assigners.push({ at_ms: now_ms, node: holder });
+          return revision;
+        }),
+      writeTable: (table, revision, terms) =>
+        called(node, "writeTable", async () => {
+          const written = await store.writeTable(table, revision, terms);
+          if (written !== null) noteOwners(table);
+          return written;
+        }),
       ttl_ms: TTL_MS + course.trusts_too_long_ms,
       onTable: (call) =>
         store.onTable(() => {
@@ -193,6 +241,29 @@ export async function simulateAssignments(course: Course): Promise<Outcome> {
       return { survey, terms: now_ms < from_ms ? null : { store_id, generation, revision: survey.revision } };
     });
 
+  function noteOwners({ assignments }: AssignmentTable): void {
+    for (const [partition, { lease }] of assignments.entries()) {
+      const node = lease?.replace(/\/.*/, "");
+      if (node !== undefined && owners[partition]!.at(-1)?.node !== node)
+        owners[partition]!.push({ at_ms: now_ms, node });
+    }
+  }
+
+  /** The last beginning or end of a fault in that time at a node that the partition waited for. */
+  function lastFault(partition: number, since_ms: number): number {
+    const waitedFor = (all: readonly Named[]): readonly string[] =>
+      all.filter((_, n) => (all[n + 1]?.at_ms ?? Infinity) >= since_ms).map(({ node }) => node);
+    const names = new Set([...waitedFor(owners[partition]!), ...waitedFor(assigners)]);
+    const faults = [...names].flatMap((name) => faultsOf.get(name) ?? []).filter((at_ms) => at_ms <= now_ms);
+    return faults.reduce((last, at_ms) => Math.max(last, at_ms), Math.max(since_ms, wiped_ms));
+  }
+
+  function endSpell(partition: number, since_ms: number): void {
+    const [unowned_ms, after_ms] = [now_ms - since_ms, now_ms - lastFault(partition, since_ms)];
+    spells.push(unowned_ms);
+    afterFaults.push(after_ms);
+  }
+
   function checkOwners(partition: number): number {
     const held = holders[partition]!;
     let valid = 0;
@@ -207,8 +278,10 @@ export async function simulateAssignments(course: Course): Promise<Outcome> {
   async function open(node: SimulatedNode, lease: PartitionLease, clock: Clock): Promise<PartitionHandle> {
     const { partition, epoch } = lease;
     await new Promise<void>((resolve) => later(between(2, 60), () => on(node, resolve)));
-    if (!course.isOnlyDeaths && isFaulty && random.next() < 0.002)
+    if (!course.isOnlyDeaths && isFaulty && random.next() < 0.002) {
+      fault(node, 0);
       throw new Fault("bus_unreachable", "The bus does not answer");
+    }
     if (epoch <= epochs[partition]! || !lease.isValid())
       throw new Fault("lease_lost", `Partition ${partition} has a newer reader`);
     epochs[partition] = epoch;
@@ -253,9 +326,11 @@ export async function simulateAssignments(course: Course): Promise<Outcome> {
       mute_until_ms: 0,
       deaf_until_ms: 0,
       deferred: [],
+      faults_ms: [],
       ownership: null,
     };
     nodes.set(node.name, node);
+    faultsOf.set(node.name, node.faults_ms);
     const clock = clockOf(node);
     node.ownership = tableOwnership(
       node.name,
@@ -274,12 +349,14 @@ export async function simulateAssignments(course: Course): Promise<Outcome> {
   }
 
   function kill(node: SimulatedNode): void {
+    fault(node, 0);
     node.isAlive = false;
     node.deferred = [];
     nodes.delete(node.name);
   }
 
   function pause(node: SimulatedNode, ms: number): void {
+    fault(node, ms);
     node.paused_until_ms = Math.max(node.paused_until_ms, now_ms + ms);
     later(node.paused_until_ms - now_ms, () => {
       if (now_ms < node.paused_until_ms) return;
@@ -297,7 +374,7 @@ export async function simulateAssignments(course: Course): Promise<Outcome> {
       const since_ms = unowned_since[partition]!;
       if (!isOwned) unowned_since[partition] = since_ms < 0 ? now_ms : since_ms;
       else if (since_ms >= 0) {
-        if (isFaulty) spells.push(now_ms - since_ms);
+        if (isFaulty) endSpell(partition, since_ms);
         unowned_since[partition] = -1;
       }
     }
@@ -363,6 +440,7 @@ export async function simulateAssignments(course: Course): Promise<Outcome> {
   });
   often(others_a_minute, () => {
     const [node, ms] = [anyNode(), between(500, 10_000)];
+    fault(node, ms);
     if (random.next() < 0.5) node.mute_until_ms = now_ms + ms;
     else node.deaf_until_ms = now_ms + ms;
     cut++;
@@ -377,7 +455,11 @@ export async function simulateAssignments(course: Course): Promise<Outcome> {
   often(course.isOnlyDeaths ? 0 : 2, () => {
     nextWriteLate_ms = between(2_000, 9_000);
   });
-  if (course.wipes) later((course.faults_s * 1_000) / 2, store.wipe);
+  if (course.wipes)
+    later((course.faults_s * 1_000) / 2, () => {
+      wiped_ms = now_ms;
+      store.wipe();
+    });
   await pass(course.faults_s * 1_000);
   const with_faults = rates(counts, course.faults_s);
   // Late calls would go on to move partitions of some node at any moment.
@@ -385,9 +467,6 @@ export async function simulateAssignments(course: Course): Promise<Outcome> {
   await pass(20_000, allOwned);
   if (problems.length === 0 && !allOwned())
     problems.push("Partitions have no owner 20 s after the last fault");
-  spells = spells.toSorted((a, b) => a - b);
-  const at = (share: number): number =>
-    Math.round(spells[Math.min(spells.length - 1, Math.floor(share * spells.length))] ?? 0);
   return {
     problems,
     killed,
@@ -397,9 +476,21 @@ export async function simulateAssignments(course: Course): Promise<Outcome> {
     started_requests: started,
     at_rest,
     with_faults,
-    unowned_ms: { spells: spells.length, p50: at(0.5), p99: at(0.99), max: at(1) },
+    unowned_ms: { spells: spells.length, ...quantiles(spells) },
+    after_fault_ms: quantiles(afterFaults),
     settled_ms: Math.round(settled_ms),
     fewest: Math.min(...sharesOf),
     most: Math.max(...sharesOf),
   };
+}
+
+function quantiles(values: readonly number[]): {
+  readonly p50: number;
+  readonly p99: number;
+  readonly max: number;
+} {
+  const sorted = values.toSorted((a, b) => a - b);
+  const at = (share: number): number =>
+    Math.round(sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0);
+  return { p50: at(0.5), p99: at(0.99), max: at(1) };
 }

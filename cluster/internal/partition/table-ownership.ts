@@ -20,10 +20,17 @@ import {
   type PartitionHandle,
   type PartitionLease,
 } from "./partition-lease.ts";
-import { repeatedRounds } from "./rounds.ts";
+import { repeatedRounds, ROUND_SOON_MS } from "./rounds.ts";
 import { Fault } from "../../ports/fault.ts";
 import { ASSIGNER, type AssignmentTable, type ClaimTerms, type StoredTable } from "../../ports/leases.ts";
 
+/**
+ * The assigner renews its lease in each round. A node that has seen no renewal for so long takes its place, before the lease has lapsed: safety does
+ * not rest on that lease. A shorter time would change the assigner whenever a call takes long.
+ */
+const ASSIGNER_SILENT_MS = 1_500;
+/** The first table of a generation waits so long for nodes that are present without a lease, which they take in one of their next rounds. */
+const FIRST_TABLE_MS = 2 * ROUND_SOON_MS;
 /** Rounds in which a node that stops gives away what it has returned; another node may write the table first. */
 const MAX_LAST_ROUNDS = 5;
 
@@ -59,6 +66,8 @@ interface State extends OwnershipDeps {
   leases_held: number;
   /** The revision of the assigner's lease; null: another node holds it. */
   assigner: number | null;
+  /** The last renewal of the assigner's lease that was seen, and since when, on the monotonic clock. */
+  seenAssigner: { readonly revision: number; readonly since_ms: number };
   table: StoredTable | null;
   isReadingTable: boolean;
   /** There may be a newer one than the one that is being read. */
@@ -108,6 +117,7 @@ export function tableOwnership(
     lease: null,
     leases_held: 0,
     assigner: null,
+    seenAssigner: { revision: 0, since_ms: -Infinity },
     table: null,
     isReadingTable: false,
     isTableStale: false,
@@ -400,10 +410,11 @@ async function round(state: State): Promise<boolean> {
   if (table_revision !== (state.table?.revision ?? 0)) await followTable(state);
   if (!isDraining && !(await isPresent(state))) return !state.lease;
   if (!state.lease) return true;
-  if (state.assigner === null && assigner_revision === 0 && !isDraining) await becomeAssigner(state);
+  const hasAssigner = isAssignerSeen(state, assigner_revision);
+  if (state.assigner === null && !hasAssigner && !isDraining) await becomeAssigner(state, assigner_revision);
   const isWaiting = await takeBack(state);
   if (state.assigner === null) return isWaiting;
-  const isUnsettled = await assign(state);
+  const isUnsettled = await assign(state, table_revision);
   await renewAssigner(state);
   return isUnsettled;
 }
@@ -430,8 +441,16 @@ async function lastRounds(state: State): Promise<void> {
   for (let n = 0; n < MAX_LAST_ROUNDS && (await round(state)); n++);
 }
 
-async function becomeAssigner(state: State): Promise<void> {
+function isAssignerSeen(state: State, revision: number): boolean {
+  const now_ms = state.clock.mono();
+  if (state.seenAssigner.revision !== revision) state.seenAssigner = { revision, since_ms: now_ms };
+  return revision > 0 && now_ms - state.seenAssigner.since_ms < ASSIGNER_SILENT_MS;
+}
+
+async function becomeAssigner(state: State, silent_revision: number): Promise<void> {
   const terms = await termsOf(state);
+  // Not when it was renewed meanwhile.
+  if (terms && silent_revision > 0) await state.leases.releaseHeld(ASSIGNER, silent_revision);
   const revision = terms && (await state.leases.hold(ASSIGNER, state.nodeName, terms));
   if (revision !== null && !state.isDraining) state.assigner = revision;
 }
@@ -471,11 +490,12 @@ async function takeBack(state: State): Promise<boolean> {
 }
 
 /** True: partitions wait for a new owner. */
-async function assign(state: State): Promise<boolean> {
+async function assign(state: State, table_revision: number): Promise<boolean> {
   const { clock, leases, lease } = state;
-  const stored = await leases.table();
-  const [held, members] = [await leases.heldNames(), new Set(await leases.members())];
-  const view = await viewOf(state, stored?.table ?? null, held, members);
+  // Before the leases: of a table that is read later, one of them could be missing that was taken meanwhile.
+  const stored = state.table?.revision === table_revision ? state.table : await leases.table();
+  const [held, members] = await Promise.all([leases.heldNames(), leases.members()]);
+  const view = await viewOf(state, stored?.table ?? null, held, new Set(members));
   const isCurrent = stored?.table.generation === lease?.generation;
   state.gathers_until_ms ??= await gathersUntil(state, held);
   if (clock.mono() < state.gathers_until_ms) return true;
@@ -536,7 +556,7 @@ async function firstTable(
 ): Promise<AssignmentTable | null> {
   const { clock, leases, partitionCount } = state;
   // After the store was lost all nodes take new leases; without waiting the first would be given everything, and hand most of it off.
-  state.first_table_from_ms ??= clock.mono() + GATHER_MS;
+  state.first_table_from_ms ??= clock.mono() + FIRST_TABLE_MS;
   if (!view.isComplete && clock.mono() < state.first_table_from_ms) return null;
   const earlier = [...view.held].filter((name) => name !== ASSIGNER && generationOf(name) < generation);
   for (const name of earlier) await leases.releaseHeld(name);

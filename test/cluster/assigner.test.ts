@@ -1,0 +1,78 @@
+/** The assigner of a cluster of more than 64 partitions: the node that writes the table of assignments, while all is well and when it is not. */
+import { expect, test } from "vitest";
+import { memoryLeases } from "../../cluster/adapters/leases/leases.memory.ts";
+import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
+import type { PartitionHandle } from "../../cluster/internal/partition/partition-lease.ts";
+import { tableOwnership } from "../../cluster/internal/partition/table-ownership.ts";
+import { Fault } from "../../cluster/ports/fault.ts";
+import { ASSIGNER, type Leases } from "../../cluster/ports/leases.ts";
+import { SILENT_LOG } from "../../cluster/ports/log.ts";
+import { SILENT_METRICS } from "../../cluster/ports/metrics.ts";
+
+const PARTITIONS = 128;
+const HANDLE: PartitionHandle = { drain: async () => {}, drop() {}, remove: async () => {} };
+
+function world() {
+  const clock = virtualClock();
+  const store = memoryLeases(clock);
+  const join = (name: string) => {
+    let isCutOff = false;
+    const through = (call: (...args: unknown[]) => Promise<unknown>) => {
+      return async (...args: unknown[]): Promise<unknown> => {
+        if (isCutOff) throw new Fault("bus_unreachable", "The node is cut off");
+        return call(...args);
+      };
+    };
+    const leases = Object.fromEntries(
+      Object.entries(store).map(([method, member]) => [
+        method,
+        typeof member === "function" && method !== "onTable" ? through(member) : member,
+      ]),
+    ) as unknown as Leases;
+    tableOwnership(
+      name,
+      {
+        clock,
+        leases,
+        log: SILENT_LOG,
+        metrics: SILENT_METRICS,
+        isForeign: () => false,
+        partitionCount: PARTITIONS,
+        mayOwn: () => true,
+        async claimTerms() {
+          const survey = await leases.survey();
+          const { store_id, revision } = survey;
+          return { survey, terms: { store_id, generation: 1, revision } };
+        },
+      },
+      async () => HANDLE,
+    );
+    return { cutOff: () => void (isCutOff = true) };
+  };
+  return { clock, join, assigner: () => store.textOf(ASSIGNER) };
+}
+
+test("is replaced once it has been silent for 1.5 s, before its lease has lapsed", async () => {
+  const { clock, join, assigner } = world();
+  const first = join("a");
+  await clock.advance(4_000);
+  join("b");
+  await clock.advance(4_000);
+  expect(await assigner()).toBe("a");
+  first.cutOff();
+  await clock.advance(1_400);
+  expect(await assigner()).toBe("a");
+  await clock.advance(1_300);
+  expect(await assigner()).toBe("b");
+});
+
+test("stays the assigner while it renews its lease", async () => {
+  const { clock, join, assigner } = world();
+  join("a");
+  await clock.advance(4_000);
+  for (const name of ["b", "c", "d"]) join(name);
+  for (let n = 0; n < 100; n++) {
+    await clock.advance(600);
+    expect(await assigner()).toBe("a");
+  }
+});
