@@ -151,6 +151,7 @@ export function takeIf<Waiter extends LaneWaiter>(
   queue: LaneQueue<Waiter>,
   matches: (waiter: Waiter) => boolean,
 ): Waiter[] {
+  if (queue.byId.size === 0) return [];
   const removed = [...queue.byId.values()].filter(matches);
   for (const waiter of removed) drop(queue, waiter);
   return removed;
@@ -175,11 +176,12 @@ export const nextDeadline = <Waiter extends LaneWaiter>(queue: LaneQueue<Waiter>
  * then all that wait are looked at.
  */
 export function aheadOf<Waiter extends LaneWaiter>(
-  { lanes, sizes, urgent, sync_in_row }: LaneQueue<Waiter>,
+  { lanes, sizes, urgent, byId, sync_in_row }: LaneQueue<Waiter>,
   lane: Lane,
   share: string,
   counts?: (waiter: Waiter) => boolean,
 ): number {
+  if (byId.size === 0) return 0;
   const sizeOfShare = (waiters: ReadonlySet<Waiter>): number =>
     counts ? [...waiters].filter(counts).length : waiters.size;
   const sizeOfLane = (of: Lane): number =>

@@ -151,7 +151,8 @@ export function domainActor(
   overrides: Readonly<Record<string, Omit<PolitenessLimits, "lease_ms">>> = {},
   recorder: DomainRecorder | null = null,
 ) {
-  const configuredLimits = (site: string): PolitenessLimits => ({ ...defaults, ...overrides[site] });
+  const configuredLimits = (site: string): PolitenessLimits =>
+    overrides[site] === undefined ? defaults : { ...defaults, ...overrides[site] };
   const limitsOf = ({ key, state }: DomainTurn): PolitenessLimits =>
     limitsWith(configuredLimits(key), state.politeness.operator);
   const record: ProcessRecord = {
@@ -506,6 +507,10 @@ function grantDue(turn: DomainTurn, limits: PolitenessLimits, record: ProcessRec
   const { state, now_ms } = turn;
   const { queue } = state;
   countFromDeparture(turn);
+  if (sizeOf(queue) === 0) {
+    state.ahead = null;
+    return Infinity;
+  }
   // A caller whose deadline has passed would not use its slot; a caller whose deadline is now still may.
   refuseExpired(turn, limits, record, now_ms - 1);
   let next = nextTurn(state, limits, now_ms);

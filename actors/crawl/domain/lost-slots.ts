@@ -54,9 +54,9 @@ export function lookForLost(
 }
 
 /** When to look again. */
-export const nextLookAt = (reports: Reports): number =>
-  Math.min(
-    ...[...reports.values()].map(({ heard_ms, missed_ms }) =>
-      missed_ms === null ? heard_ms + MISSED_AFTER_MS : missed_ms + LOST_AFTER_MS,
-    ),
-  );
+export function nextLookAt(reports: Reports): number {
+  let next_ms = Infinity;
+  for (const { heard_ms, missed_ms } of reports.values())
+    next_ms = Math.min(next_ms, missed_ms === null ? heard_ms + MISSED_AFTER_MS : missed_ms + LOST_AFTER_MS);
+  return next_ms;
+}

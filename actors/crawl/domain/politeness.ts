@@ -141,8 +141,10 @@ export function refusalFor(politeness: Politeness, request: SkipRequest, now_ms:
   const pause_ms = pauseOf(politeness.operator, now_ms);
   // As a busy domain: items of jobs wait, and no attempt is counted.
   if (pause_ms > 0) return refused("domain_busy", pause_ms);
-  const dead = deadFor(politeness, { host: hostOf(request.origin), networks: request.networks }, now_ms);
-  if (dead) return dead;
+  if (politeness.nxdomains.length > 0) {
+    const dead = deadFor(politeness, { host: hostOf(request.origin), networks: request.networks }, now_ms);
+    if (dead) return dead;
+  }
   const until_ms = skippedUntil(politeness, request, now_ms);
   return until_ms === null ? null : refused("domain_unavailable", until_ms - now_ms);
 }
@@ -246,7 +248,7 @@ export const withSendDelay = (send_delays: readonly number[], took_ms: number): 
 /** The median, because a first request waits for name and connection as the next do not; 0 for too few. */
 export function medianSendDelay(send_delays: readonly number[]): number {
   if (send_delays.length < MIN_SEND_DELAYS) return 0;
-  return send_delays.toSorted((a, b) => a - b)[Math.floor(send_delays.length / 2)]!;
+  return Float64Array.from(send_delays).toSorted()[Math.floor(send_delays.length / 2)]!;
 }
 
 /** Whether this fetch has a slot already: a caller that asks again is not counted twice. */
@@ -377,7 +379,7 @@ export function releaseSlot(
     leases: keepsSlot ? politeness.leases : politeness.leases.filter((active) => active !== lease),
     slot_ms: slot_ms === 0 ? took_ms : Math.round(slot_ms + SLOT_TIME_WEIGHT * (took_ms - slot_ms)),
     nxdomains:
-      status === null
+      status === null || politeness.nxdomains.length === 0
         ? politeness.nxdomains
         : withoutName(politeness.nxdomains, hostOf(origin), lease.networks),
   };

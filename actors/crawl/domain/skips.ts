@@ -7,7 +7,7 @@
  * project last had an answer from. For the latter two only fetches count that left every configured route to the site open: with more
  * routes another project may well be served. Any success ends all that is said here of its origin.
  */
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import type { FetchOutcome, SkipView, SlotCaller, SlotRequest } from "../../../schemas/domain.ts";
 import { normaliseUrl, originOf } from "../../lib/web/url.ts";
 
@@ -119,7 +119,8 @@ export function afterOutcome(outcomes: Outcomes, outcome: FetchOutcome, now_ms: 
 
 /** Every count of the origin begins anew. */
 function afterSuccess(outcomes: Outcomes, url: string): Outcomes {
-  const [origin, address] = [originOf(url), digestOf(url)];
+  const parsed = new URL(url);
+  const [origin, address] = [originOf(parsed), digestOf(parsed)];
   const last = outcomes.successes.at(-1);
   const isLast = last?.origin === origin && last.address === address && last.failures === 0;
   const others = withoutOrigin(outcomes.successes, origin);
@@ -162,7 +163,7 @@ function afterFailure(outcomes: Outcomes, { caller, url }: FetchOutcome, now_ms:
   ];
   const failure_rows = limitedRows(rows, now_ms);
   if (!is_open) return { ...outcomes, failure_rows };
-  const address = digestOf(url);
+  const address = digestOf(new URL(url));
   const successes = outcomes.successes.map((each) =>
     each.origin === origin && each.address === address ? { ...each, failures: each.failures + 1 } : each,
   );
@@ -217,12 +218,8 @@ const withLast = (texts: readonly string[], text: string): readonly string[] =>
   [...texts.filter((each) => each !== text), text].slice(-MAX_REMEMBERED);
 
 /** The digest of the normalised address, in 11 characters: addresses may be long, and 64 bits are not guessed. */
-const digestOf = (url: string): string =>
-  createHash("sha256")
-    .update(normaliseUrl(new URL(url)))
-    .digest()
-    .subarray(0, 8)
-    .toString("base64url");
+const digestOf = (url: URL): string =>
+  hash("sha256", normaliseUrl(url), "buffer").subarray(0, 8).toString("base64url");
 
 function limitedRows(rows: readonly FailureRow[], now_ms: number): readonly FailureRow[] {
   if (rows.length <= MAX_ROWS) return rows;

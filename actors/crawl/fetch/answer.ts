@@ -196,10 +196,10 @@ export function responseOf(
     ...(error_detail !== null && { error_detail }),
     ...(told.error !== null && { premium_routes_tried }),
   };
-  const fields = NAMES.filter(
-    (name) => answer[name] !== undefined && isAnswered(wishes, told.error, name),
-  ).map((name) => [name, answer[name]]);
-  return Object.fromEntries(fields) as FetchResponse;
+  const fields: Record<string, unknown> = {};
+  for (const name of NAMES)
+    if (answer[name] !== undefined && isAnswered(wishes, told.error, name)) fields[name] = answer[name];
+  return fields as FetchResponse;
 }
 
 /** Resources that an archive lacks by its caller's wish. */

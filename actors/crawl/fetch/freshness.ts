@@ -2,7 +2,7 @@
  * The rules of the page cache: when a stored page may answer a request, when the origin is asked whether it changed, and
  * how long it is stored. Pure functions.
  */
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import { type Static, Type } from "typebox";
 import { compiled } from "../../../cluster/contracts/compiled.ts";
@@ -76,9 +76,7 @@ export function cacheKey(
     return at >= OPTIONS_ALWAYS && isDeepStrictEqual(value, absent) ? null : keyed(value);
   });
   while (values.length > OPTIONS_ALWAYS && values.at(-1) === null) values.pop();
-  return createHash("sha256")
-    .update(JSON.stringify([normalised_url, ...values]))
-    .digest("hex");
+  return hash("sha256", JSON.stringify([normalised_url, ...values]));
 }
 
 const keyed = (value: unknown): unknown =>
@@ -86,7 +84,7 @@ const keyed = (value: unknown): unknown =>
 
 /** The key of the same page for one project, for pages that are private to it. */
 export const privateKey = (digest: string, project: string): string =>
-  `${digest}.${createHash("sha256").update(project).digest("hex").slice(0, 32)}`;
+  `${digest}.${hash("sha256", project).slice(0, 32)}`;
 
 /** Stored under a page's cache key when projects have private copies of it. It says nothing of the copies. */
 export const PRIVATE_MARK = { private_copies: true } as const;
@@ -99,7 +97,12 @@ export function variantOf(request: FetchRequest): string {
   const { fetch_id: _, deadline_ms: _d, hard_deadline: _h, project: _p, ...others } = request;
   const { key: _k, lane: _l, max_bytes: _m, max_pdf_bytes: _mp, accept_pdf: _a, ...unlimited } = others;
   const { with_formats: _f, with_followed: _wf, reading: _r, is_traced: _t, ...shared } = unlimited;
-  return JSON.stringify(Object.entries(shared).toSorted(([a], [b]) => (a < b ? -1 : 1)));
+  const fields = shared as Readonly<Record<string, unknown>>;
+  return JSON.stringify(
+    Object.keys(fields)
+      .toSorted()
+      .map((name) => [name, fields[name]]),
+  );
 }
 
 /** Null for a stored value of another form, as an earlier version wrote it. */
