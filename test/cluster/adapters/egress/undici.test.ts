@@ -1,5 +1,6 @@
 /** Properties of egress.undici.ts that only real sockets show: names, pinning, TLS, kept connections, limits. */
 import { createSecureServer } from "node:http2";
+import { Session } from "node:inspector/promises";
 import { type AddressInfo, createServer } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { destination } from "../../../../actors/lib/web/destination.ts";
@@ -300,6 +301,27 @@ describe("connections", () => {
     expect(first.status).toBe(200);
     await own.emptied();
     expect(egress.open()).toEqual({ exchanges: 0, connections: 0, idle: 0 });
+  });
+
+  test("that are idle keep nothing of the exchange that opened them", async () => {
+    const egress = way();
+    const secured = await hostileSite({ tls: true });
+    open.push(secured);
+    const signalOf = async (origin: string): Promise<WeakRef<AbortSignal>> => {
+      const { signal } = new AbortController();
+      await read(egress, `${origin}/`, { signal });
+      return new WeakRef(signal);
+    };
+    const signals = [await signalOf(site.origin), await signalOf(secured.origin)];
+    const inspector = new Session();
+    inspector.connect();
+    const left = async () => {
+      await inspector.post("HeapProfiler.collectGarbage");
+      return signals.map((signal) => signal.deref());
+    };
+    await expect.poll(left).toEqual([undefined, undefined]);
+    inspector.disconnect();
+    expect(egress.open().idle).toBe(2);
   });
 
   test("that died unseen are replaced without an error", async () => {
