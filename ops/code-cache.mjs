@@ -91,8 +91,12 @@ function bundleFolder() {
   }
 }
 
-/** typebox comes as 683 modules, a quarter of a start's CPU time. Nothing is made where there is no bundler (--omit=dev). */
-async function bundleTypes(made) {
+/**
+ * typebox comes as 683 modules, a quarter of a start's CPU time. Nothing is made where there is no bundler (--omit=dev). In a process of its own: the bundler
+ * would leave 110 MB in the allocator of this one.
+ */
+function bundleTypes(made) {
+  if (!existsSync(new URL("node_modules/rolldown/package.json", home))) return;
   const making = `${made.slice(0, -1)}.making`;
   try {
     if (existsSync(making) && Date.now() - statSync(making).mtimeMs > STALE_BUNDLE_MS)
@@ -101,21 +105,16 @@ async function bundleTypes(made) {
   } catch {
     return; // Another process makes it, or the folder cannot be written.
   }
+  const program = fileURLToPath(new URL("./bundle-types.mjs", import.meta.url));
+  const giveUp = () => rmSync(making, { recursive: true, force: true });
   try {
-    const { rolldown } = await import("rolldown");
-    const packaged = fileURLToPath(new URL("node_modules/typebox/build/", home));
-    const entries = ["compile", "error", "format", "guard", "schema", "system", "type", "value"];
-    const input = Object.fromEntries(entries.map((name) => [name, `${packaged}${name}/index.mjs`]));
-    const bundle = await rolldown({
-      input: { ...input, typebox: `${packaged}index.mjs` },
-      platform: "node",
-      logLevel: "silent",
-    });
-    await bundle.write({ dir: making, entryFileNames: "[name].mjs", chunkFileNames: "[name]-[hash].mjs" });
-    await bundle.close();
-    renameSync(making, made);
+    const { spawn } = process.getBuiltinModule("node:child_process");
+    spawn(process.execPath, [program, fileURLToPath(home), making, made], {
+      stdio: "ignore",
+      env: { ...env, NODE_OPTIONS: "" },
+    }).on("error", giveUp);
   } catch {
-    rmSync(making, { recursive: true, force: true });
+    giveUp(); // This process may start no other.
   }
 }
 
@@ -131,7 +130,7 @@ if (folder !== null && module.registerHooks && module.stripTypeScriptTypes) {
   }
   const made = bundleFolder();
   const bundle = made !== null && existsSync(made) ? pathToFileURL(made) : null;
-  if (made !== null && bundle === null && isMainThread) void bundleTypes(made);
+  if (made !== null && bundle === null && isMainThread) bundleTypes(made);
   module.enableCompileCache(`${folder}v8`);
   module.registerHooks({
     // Of a module by its place, which Node would look for on the disk several times. Not of require(), which tries several.

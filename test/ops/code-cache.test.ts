@@ -19,7 +19,8 @@ beforeEach(() => {
   home = mkdtempSync(join(tmpdir(), "trawl-code-cache-"));
   for (const part of ["actors", "cluster", "gateway", "node", "ops", "schemas", "node_modules"])
     mkdirSync(join(home, part));
-  copyFileSync(new URL("../../ops/code-cache.mjs", import.meta.url), join(home, "ops/code-cache.mjs"));
+  for (const name of ["code-cache.mjs", "bundle-types.mjs"])
+    copyFileSync(new URL(`../../ops/${name}`, import.meta.url), join(home, "ops", name));
   writeFileSync(join(home, "package.json"), '{"type":"module"}');
 });
 afterEach(() => rmSync(home, { recursive: true, force: true }));
@@ -110,6 +111,9 @@ import { Value } from "typebox/value";
 const Port = Type.Object({ port: Type.Integer({ minimum: 1 }) });
 const isRight = [{ port: 80 }, { port: 0 }].map((value) => [Compile(Port).Check(value), Value.Check(Port, value)]);
 console.log(JSON.stringify(isRight), import.meta.resolve("typebox").includes("/.cache/trawl/typebox-"));
+process.on("exit", () => {
+  if (process.report.getReport().sharedObjects.some((path) => path.includes("rolldown"))) console.log("has bundled itself");
+});
 `,
   );
   const answer = "[[true,true],[false,false]]";
