@@ -4,8 +4,13 @@
  */
 import { availableParallelism } from "node:os";
 import { findTesseract, openTesseract, TESSERACT_MB } from "../actors/reading/adapters/ocr.tesseract.ts";
-import { cutOff, taskOf } from "../actors/reading/extract.ts";
-import type { ExtractCaller, Extracted, ExtractTask } from "../actors/reading/extraction-result.ts";
+import { taskOf } from "../actors/reading/document-task.ts";
+import {
+  type ExtractCaller,
+  type Extracted,
+  type ExtractTask,
+  NOTHING,
+} from "../actors/reading/extraction-result.ts";
 import { DRAWN_DPI, recognisePages } from "../actors/reading/recognise-pages.ts";
 import { launcherOf } from "../cluster/adapters/workers/launcher.ts";
 import { processWorkers } from "../cluster/adapters/workers/workers.processes.ts";
@@ -149,7 +154,7 @@ export function openExtraction(deps: ReaderDeps): Extraction {
   return {
     async extract(task, { signal, project }) {
       // Binary content has no text to extract, so its bytes need not be sent to a worker.
-      if (task.kind === "binary") return { kind: "done", value: { ...cutOff(task, ""), note: null } };
+      if (task.kind === "binary") return { kind: "done", value: NOTHING };
       const caller = { signal, tenant: project };
       const read = await readers.run<Extracted>(taskOf(task), task, caller);
       if (recognise === null || task.kind !== "pdf" || read.kind === "failed") return read;

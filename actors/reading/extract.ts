@@ -1,13 +1,14 @@
 /**
- * Extracts a document by its kind: the tasks that run in worker processes (cluster/ports/workers.ts), and the record of a
- * document whose task failed. Functions of their arguments: no network, no files except the libraries', and only the
+ * Extracts a document by its kind: the tasks that run in worker processes (cluster/ports/workers.ts; which of them reads a document
+ * is in document-task.ts). Functions of their arguments: no network, no files except the libraries', and only the
  * clock that is passed in.
  */
 import { type ArticleMeta, isOfficeKind } from "../../schemas/fetch.ts";
 import { charsetOf } from "./content/charset.ts";
 import { decodeText } from "./content/decode-text.ts";
+import { readPlain } from "./content/plain-document.ts";
+import { cutText, soundText, MAX_TEXT_CHARS } from "./content/text-document.ts";
 import { type DrawTask, type Extracted, type ExtractTask, NOTHING } from "./extraction-result.ts";
-import { cutText, readPlain, soundText, MAX_TEXT_CHARS } from "./content/text-document.ts";
 
 type Extractor = (task: ExtractTask, cpu_ms: () => number) => Promise<Extracted>;
 type Painter = (task: DrawTask) => Promise<Uint8Array | null>;
@@ -99,28 +100,6 @@ async function loadPage(): Promise<Extractor> {
     const entries = feedEntries(read.text, task.url);
     return { ...read, formats: { markdown: null, links: [], images: [], entries } };
   };
-}
-
-/** Pages above this size are read apart: at 20 to 70 MB/s smaller ones take a tenth of a second, these up to seconds. */
-const LARGE_PAGE_BYTES = 2 ** 20;
-
-/** The worker pool of a document: neither a slow PDF nor a large page delays an ordinary page. */
-export function taskOf({
-  kind,
-  bytes,
-}: Pick<ExtractTask, "kind" | "bytes">): Exclude<keyof typeof tasks, "pdf_page"> {
-  if (kind === "pdf") return "pdf";
-  if (isOfficeKind(kind)) return "office";
-  return bytes.length > LARGE_PAGE_BYTES ? "large_page" : "page";
-}
-
-/**
- * The record of a document whose task timed out, crashed or was refused: made in the service's own process from headers and
- * bytes alone, in at most 0.1 s for 50 MB.
- */
-export function cutOff(task: Omit<ExtractTask, "now_ms">, reason: string): Extracted {
-  const note = `Cannot read the document: ${reason}`;
-  return { ...NOTHING, charset: charsetOf(task), pdf_pages: task.kind === "pdf" ? [] : null, note };
 }
 
 type ReadHtml = (typeof import("./article/article.ts"))["readHtml"];

@@ -118,15 +118,15 @@ describe.skipIf(missing)("nodes", () => {
       "routes to pages": /actors\/crawl\/tiers\/(?:adapters\/transport|tier\.actor)/,
       politeness: /actors\/crawl\/domain\/(?:actor|robots\.actor)/,
       "reader pools": /ops\/extraction\.ts|workers\.processes\.ts/,
-      "detection of encodings": /node_modules\/jschardet\//,
     };
-    // Two run in the readers, and in nodes with a browser; the others where traces have a collector. prom-client loads their API.
+    // Documents are read in the readers alone; a node detects encodings from the first document on that none could read.
+    // cheerio and pdf.js run in the readers, and in nodes with a browser; the others where traces have a collector. prom-client loads their API.
     // The SDK of /mcp comes with its first request.
     // A node loads only the connections of undici (cluster/adapters/parts.undici.ts).
     const NOWHERE =
-      /node_modules\/(?:undici\/(?:index\.js|lib\/(?:cache|mock|web)\/)|(?:cheerio|pdfjs-dist|@hyzyla|zod|@modelcontextprotocol|@opentelemetry\/(?:sdk-trace|core|resources|exporter-trace-otlp-proto))\/)/;
+      /actors\/reading\/extract\.ts|node_modules\/(?:undici\/(?:index\.js|lib\/(?:cache|mock|web)\/)|(?:cheerio|jschardet|pdfjs-dist|@hyzyla|zod|@modelcontextprotocol|@opentelemetry\/(?:sdk-trace|core|resources|exporter-trace-otlp-proto))\/)/;
     const NOT_ON_GATEWAYS =
-      /node_modules\/(?:playwright(?:-core)?|htmlparser2|stdnum)\/|actors\/reading\/(?:article|markdown)\/(?!dates|month-names)|actors\/reading\/(?:extract|content\/(?:pdf|feed|filing-text))\.ts/;
+      /node_modules\/(?:playwright(?:-core)?|htmlparser2|stdnum)\/|actors\/reading\/(?:article|markdown)\/(?!dates|month-names)|actors\/reading\/(?:content\/(?:pdf|feed|filing-text))\.ts/;
     const urls = cluster.nodes.map(({ pid }) => readFileSync(join(modules, String(pid)), "utf8").split("\n"));
     const loadedBy = (node: number) =>
       Object.entries(ONLY_ON_WORKERS).flatMap(([what, of]) =>

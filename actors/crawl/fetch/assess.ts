@@ -5,7 +5,7 @@
 import { NO_ROOM } from "../../../cluster/ports/workers.ts";
 import { type Tier } from "../../../schemas/tier-table.ts";
 import { challengeOf } from "../../reading/content/challenge.ts";
-import { cutOff } from "../../reading/extract.ts";
+import { cutOff } from "../../reading/document-task.ts";
 import type { Extracted } from "../../reading/extraction-result.ts";
 import { comparableChars } from "../../reading/content/comparable-chars.ts";
 import { contentKindOf } from "../../lib/web/http.ts";
@@ -72,19 +72,19 @@ export async function assess(
   };
   const result = await deps.extract(task, { signal: run.signal, project: request.project });
   assertOwned(run);
-  const extracted = result.kind === "done" ? result.value : cutOff(task, result.reason);
   if (result.kind === "failed") {
     const { reason } = result;
     deps.metrics.count("trawl_work_failures_total", { task: kind, reason });
     const fields = { ...workFields(request.fetch_id), kind, reason, bytes: page.body.length };
     deps.log.warn("Cannot read a document", fields);
-    // Broken off by the run's own end: the document was not read, whatever it is.
-    if (reason === "aborted" && run.signal.aborted) run.unread.add(extracted);
-    else if (reason === "aborted" || NO_ROOM.has(reason)) {
+    if (NO_ROOM.has(reason) || (reason === "aborted" && !run.signal.aborted)) {
       run.refusal = noRoom(`The page came, but this node had no room to read it: ${reason}`);
       return judged({ kind: "final", error: "domain_busy" }, "no_room", run.refusal.detail, null);
     }
   }
+  const extracted = result.kind === "done" ? result.value : await cutOff(task, result.reason);
+  // Broken off by the run's own end: the document was not read, whatever it is.
+  if (result.kind === "failed" && result.reason === "aborted") run.unread.add(extracted);
   const text_chars = extracted.text.length;
   const challenge = isTrusted
     ? null

@@ -1,33 +1,7 @@
-/**
- * Documents whose text is the document: JSON, XML and plain text, decoded and otherwise as they are. Nothing is
- * parsed, so broken JSON is still its text. Also what keeps any text fit to be stored and sent.
- */
-import type { ContentKind } from "../../../schemas/fetch.ts";
-import { charsetOf } from "./charset.ts";
-import { decodeText } from "./decode-text.ts";
+/** Keeps any text fit to be stored and sent: a limit, whole characters, no NUL. */
 
 /** As of a PDF: four times the longest book one would want to read in one answer. */
 export const MAX_TEXT_CHARS = 5_000_000;
-
-export interface Plain {
-  /** WHATWG name. */
-  readonly charset: string;
-  readonly text: string;
-  readonly truncated: boolean;
-}
-
-export function readPlain(
-  bytes: Uint8Array,
-  content_type: string | null,
-  kind: ContentKind & ("json" | "xml" | "text"),
-  chars_most: number = MAX_TEXT_CHARS,
-): Plain {
-  const charset = charsetOf({ bytes, content_type, kind }) ?? "UTF-8";
-  // No encoding spends more than four bytes on a UTF-16 unit, so the rest need not be decoded to be cut.
-  const text = soundText(decodeText(bytes.subarray(0, chars_most * 4 + 4), charset));
-  const cut = cutText(text, chars_most);
-  return { charset, text: cut.text, truncated: cut.truncated || bytes.length > chars_most * 4 + 4 };
-}
 
 /** A character of Hebrew, Arabic or a neighbour of theirs, also as a presentation form. */
 export const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/;

@@ -20,7 +20,7 @@ import { TEXT_INLINE_BYTES } from "../../../schemas/fetch.ts";
 import { FilingTextExtractor, FilingText, type FilingTextRequest } from "../../../schemas/filings.ts";
 import { type Coalescer, type CoalescerRules, complete, emptyCoalescer, join } from "../../lib/coalescer.ts";
 import { workFields } from "../../lib/work-fields.ts";
-import { cutOff } from "../../reading/extract.ts";
+import { cutOff } from "../../reading/document-task.ts";
 import type { ExtractCaller, Extracted, ExtractTask } from "../../reading/extraction-result.ts";
 import { contentKindOf } from "../../lib/web/http.ts";
 import { FILING_TEXTS } from "./collections.ts";
@@ -129,7 +129,6 @@ async function extractText(
   const kind = contentKindOf(content_type, bytes, url);
   const task: ExtractTask = { bytes, url, content_type, kind, now_ms: clock.now(), filed: true };
   const result = await extract(task, { signal, project });
-  const extracted = result.kind === "done" ? result.value : cutOff(task, result.reason);
   if (result.kind === "failed") {
     metrics.count("trawl_work_failures_total", { task: kind, reason: result.reason });
     const fields = { ...workFields(work_id), kind, reason: result.reason, bytes: bytes.length };
@@ -137,6 +136,7 @@ async function extractText(
     if (result.reason === "aborted" || NO_ROOM.has(result.reason))
       throw new Fault("overloaded", `Cannot read a filed document: this node has no room (${result.reason})`);
   }
+  const extracted = result.kind === "done" ? result.value : await cutOff(task, result.reason);
   const isLong = Buffer.byteLength(extracted.text) > TEXT_INLINE_BYTES;
   const stored = async (content: string): Promise<string> => (await blobs.put(Buffer.from(content))).sha256;
   const text: FilingText = {

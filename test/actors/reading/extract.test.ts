@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { afterAll, describe, expect, test } from "vitest";
-import { cutOff, taskOf, tasks } from "../../../actors/reading/extract.ts";
+import { cutOff, taskOf } from "../../../actors/reading/document-task.ts";
+import { tasks } from "../../../actors/reading/extract.ts";
 import type { Extracted, ExtractTask } from "../../../actors/reading/extraction-result.ts";
 import { inlineWorkers } from "../../../cluster/adapters/workers/workers.inline.ts";
 import { processWorkers } from "../../../cluster/adapters/workers/workers.processes.ts";
@@ -141,16 +142,16 @@ describe.each(Object.entries(RUNS))("extraction %s", (_, open) => {
   });
 });
 
-test("describes a document whose extraction failed by its headers and bytes", () => {
+test("describes a document whose extraction failed by its headers and bytes", async () => {
   const html = task("html", Buffer.from(ARTICLE, "latin1"));
-  expect(cutOff(html, "timeout")).toMatchObject({
+  expect(await cutOff(html, "timeout")).toMatchObject({
     charset: "windows-1252",
     text: "",
     paywall: null,
     pdf_pages: null,
     note: "Cannot read the document: timeout",
   });
-  expect(cutOff(task("pdf", "%PDF"), "full")).toMatchObject({ charset: null, pdf_pages: [], text: "" });
+  expect(await cutOff(task("pdf", "%PDF"), "full")).toMatchObject({ charset: null, pdf_pages: [], text: "" });
 });
 
 test("sends PDFs and office documents to pools of their own, and pages above a mebibyte to that for large pages", () => {

@@ -13,7 +13,8 @@ import type { Sources } from "../../../../actors/crawl/fetch/alternates/lookup.t
 import { hostProfileActor } from "../../../../actors/crawl/fetch/host-profile.actor.ts";
 import { fetchService } from "../../../../actors/crawl/fetch/service.ts";
 import { destination } from "../../../../actors/lib/web/destination.ts";
-import { taskOf, tasks } from "../../../../actors/reading/extract.ts";
+import { taskOf } from "../../../../actors/reading/document-task.ts";
+import { tasks } from "../../../../actors/reading/extract.ts";
 import type { Transport } from "../../../../actors/lib/web/transport.ts";
 import { directTransport } from "../../../../actors/crawl/tiers/adapters/transport.direct.ts";
 import { memoryBlobs } from "../../../../cluster/adapters/blobs/blobs.memory.ts";

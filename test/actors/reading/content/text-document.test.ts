@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { cutText, readPlain, soundText } from "../../../../actors/reading/content/text-document.ts";
+import { readPlain } from "../../../../actors/reading/content/plain-document.ts";
+import { cutText, soundText } from "../../../../actors/reading/content/text-document.ts";
 
 describe("a document whose text is the document", () => {
   test.each([

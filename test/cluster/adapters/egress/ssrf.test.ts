@@ -15,7 +15,8 @@ import { hostProfileActor } from "../../../../actors/crawl/fetch/host-profile.ac
 import { loadPages } from "../../../../actors/crawl/fetch/page-store.ts";
 import { fetchPipeline } from "../../../../actors/crawl/fetch/pipeline.ts";
 import { fetchService } from "../../../../actors/crawl/fetch/service.ts";
-import { taskOf, tasks } from "../../../../actors/reading/extract.ts";
+import { taskOf } from "../../../../actors/reading/document-task.ts";
+import { tasks } from "../../../../actors/reading/extract.ts";
 import { destination, type Destination } from "../../../../actors/lib/web/destination.ts";
 import { metasearchEngine } from "../../../../actors/sources/search/adapters/engine.metasearch.ts";
 import { archiveTransport } from "../../../../actors/crawl/tiers/adapters/transport.archive.ts";
