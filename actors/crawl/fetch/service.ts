@@ -232,7 +232,8 @@ export function fetchService({
         key,
         "get",
         { ...request, url: url.href },
-        { timeout_ms: wait_ms, idempotency_id: fetch_id },
+        // An item that begins again asks under the same id. Each request of the API has its own: its answer need not be remembered.
+        { timeout_ms: wait_ms, ...(signal !== null && { idempotency_id: fetch_id }) },
       );
     } catch (problem) {
       ended("fault");

@@ -4,6 +4,7 @@ import { cacheKey, type CachedPage } from "../../../../actors/crawl/fetch/freshn
 import { isOfOneCaller } from "../../../../actors/crawl/fetch/run.ts";
 import { fetchService } from "../../../../actors/crawl/fetch/service.ts";
 import { withAuthorization } from "../../../../actors/lib/web/own-request.ts";
+import type { AskOptions } from "../../../../cluster/actor.ts";
 import { memoryDocuments } from "../../../../cluster/adapters/documents/documents.memory.ts";
 import { silentTelemetry } from "../../../../cluster/adapters/telemetry/telemetry.silent.ts";
 import { settled, virtualClock } from "../../../../cluster/adapters/time/clock.virtual.ts";
@@ -41,17 +42,24 @@ const pageOf = (record: Partial<PageRecord> = {}, validated_ms = NOON_MS): Cache
 });
 
 function serviceOf(over: Partial<Documents> = {}) {
-  const sent: { readonly key: string; readonly request: FetchRequest }[] = [];
+  const sent: { key: string; request: FetchRequest; idempotency_id: string | undefined }[] = [];
   const [clock, documents] = [virtualClock(NOON_MS), memoryDocuments()];
+  const ask = (async (
+    _actor: unknown,
+    key: string,
+    _operation: string,
+    message: FetchRequest,
+    { idempotency_id }: AskOptions,
+  ) => {
+    sent.push({ key, request: message, idempotency_id });
+    return EMPTY_ANSWER;
+  }) as never;
   const pages = fetchService({
     secrets: SAME_SECRETS,
     ...silentTelemetry(),
     documents: { ...documents, ...over },
     clock,
-    ask: (async (_actor: unknown, key: string, _operation: string, message: FetchRequest) => {
-      sent.push({ key, request: message });
-      return EMPTY_ANSWER;
-    }) as never,
+    ask,
   });
   const request = (options: Partial<FetchRequest>): FetchRequest => ({
     ...DEFAULT_REQUEST,
@@ -62,7 +70,7 @@ function serviceOf(over: Partial<Documents> = {}) {
   });
   const get = (options: Partial<FetchRequest> = {}) => pages.fetch(request(options));
   const isCurrent = (answer: FetchAnswer, now_ms: number) => pages.isCurrent(pages.sourceOf(answer)!, now_ms);
-  return { clock, documents, pages, get, isCurrent, sent };
+  return { clock, documents, pages, ask, request, get, isCurrent, sent };
 }
 
 const NO_PAGE: Awaited<ReturnType<Transport>> = {
@@ -129,6 +137,14 @@ describe("an answer from the cache is current", () => {
     for (let n = 0; n < 10; n++) expect(isCurrent(answer, NOON_MS + n)).toBe(true);
     expect(reads).toBe(0);
   });
+});
+
+test("an item of a job asks under its id, as it does when it begins again; a request of the API, whose answer nothing asks for again, does not", async () => {
+  const { pages, ask, request, sent } = serviceOf();
+  const asked = request({ cache_ttl_s: 0 });
+  await pages.fetch(asked);
+  await pages.fetchWith(ask, asked, new AbortController().signal);
+  expect(sent.map(({ idempotency_id }) => idempotency_id)).toEqual([undefined, "f"]);
 });
 
 test("credentials of an address travel sealed, are one page's for one project, and are a field on the route", async () => {
