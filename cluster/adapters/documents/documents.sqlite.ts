@@ -18,8 +18,8 @@ import type { Durability } from "../files/durable-files.ts";
 import { sqliteWrites } from "../files/grouped-writes.sqlite.ts";
 import { checksumOf, isSound, readVersioned } from "./checksum.ts";
 
-/** More saves reads of the system's cache, at most 2 µs each (ops/decisions/0126-sqlite-page-cache.md). */
-const CACHE_KIB = 16_384;
+/** More saves reads of the system's cache, at most 2 µs each (ops/decisions/0126-sqlite-page-cache.md and 0278). */
+const CACHE_KIB = 4_096;
 const SCHEMA = `
   CREATE TABLE IF NOT EXISTS documents (
     collection TEXT NOT NULL,
