@@ -236,6 +236,8 @@ export async function service(
     TRAWL_EGRESS_ALLOW: "127.0.0.0/8",
     TRAWL_POLITE_DELAY_MS: "0",
     TRAWL_POLITE_CONCURRENCY: "64",
+    // As ops/node.mjs starts it.
+    MALLOC_ARENA_MAX: "2",
     ...env,
   };
   const url = `http://127.0.0.1:${port}`;
