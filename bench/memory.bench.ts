@@ -1,5 +1,5 @@
 /**
- * node bench/memory.bench.ts [--pages 9000] [--only light] [--checkout FOLDER] [--flags "--a --b"] [--environment "A=1 B=2"]: what the memory of the main
+ * node bench/memory.bench.ts [--pages 9000] [--only light] [--checkout FOLDER] [--flags="--a --b"] [--environment "A=1 B=2"]: what the memory of the main
  * process is made of after so many pages, 64 at once, and after a collection, with that of all processes then. The service is as `npm start` runs it, on core 1; the web and the driver
  * are on core 0. `--rest 60`: also after so many seconds without requests. `--heap FOLDER`: with a heap snapshot after the collection.
  *
