@@ -7,7 +7,7 @@ import { commentsOf, findComments } from "./comments.ts";
 import { featuresOf, readTraits, type Traits } from "./features.ts";
 import type { PageComment } from "../../../schemas/page-data.ts";
 import { findGroups } from "./groups.ts";
-import { isForumLike, isThread, kindOf, type PageKind } from "./kind.ts";
+import { isDocumentation, isForumLike, isThread, kindOf, type PageKind } from "./kind.ts";
 import { findConsent, outsideDialogs } from "./dialogs.ts";
 import { ldBody, type LinkedData, readLinkedData } from "./jsonld.ts";
 import { articleLines, isTemplate, type Line, linesIn, linesText, toLines } from "./lines.ts";
@@ -24,6 +24,7 @@ import { readMeta } from "./meta.ts";
 import { type ChooseTitle, likeliestTitle } from "./title.ts";
 import { chancesOf, selectLines } from "./score.ts";
 import { countWords, wordsIn } from "./word-count.ts";
+import { withSectionLists } from "./section-lists.ts";
 import { withoutHollowHeadings } from "./sections.ts";
 import { completed } from "./structures.ts";
 import { findNotices } from "./notices.ts";
@@ -180,7 +181,9 @@ export function readHtml(
   const chances =
     may_be_thread && !has_comments
       ? withPosts(page, lines, survey.peers.structure, line_chances, now_ms)
-      : line_chances;
+      : isDocumentation(traits, kind)
+        ? withSectionLists(page, lines, line_chances)
+        : line_chances;
   const sizes = lines.map((line) => wordsIn(line.text));
   const { picked: likeliest } = selectLines(chances, sizes, kind === "article" ? STRICT : EVEN);
   const picked = completed(tree, lines, chances, outsideDialogs(tree, lines, sizes, likeliest));

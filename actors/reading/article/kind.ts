@@ -98,3 +98,10 @@ export const isForumLike = (traits: Traits): boolean =>
 /** A page whose posts are its text. */
 export const isThread = (traits: Traits, kind: PageKind): boolean =>
   kind === "forum" || traitOf(traits, "ld_forum") > 0;
+
+/** Pages of a manual that are short, or have lists and no code, look like these. */
+const LIKE_DOCUMENTATION: ReadonlySet<PageKind> = new Set(["article", "listing", "service"]);
+
+/** A page of documentation, by its kind or by its address. */
+export const isDocumentation = (traits: Traits, kind: PageKind): boolean =>
+  kind === "documentation" || (LIKE_DOCUMENTATION.has(kind) && traitOf(traits, "doc_url") > 0);
