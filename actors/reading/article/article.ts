@@ -173,9 +173,9 @@ export function readHtml(
     ? null
     : findComments(page, lines, survey.peers.structure, { now_ms, with_unnamed: !isForumLike(traits) });
   const isComment = (i: number): boolean => comments?.inside[i] === 1;
-  const beside = kind === "product" ? besideProducts(page, lines, include_comments) : null;
+  const factors = kind === "product" ? besideProducts(page, lines, include_comments) : null;
   const line_chances = weigh(survey).map((chance, i) =>
-    notices[i] || consent[i] || isComment(i) ? 0 : chance * (beside?.[i] ?? 1),
+    notices[i] || consent[i] || isComment(i) ? 0 : chance * (factors?.[i] ?? 1),
   );
   const has_comments = comments !== null && comments.entries.length > 0;
   // Elsewhere dated parts may as well be teasers or reviews.
