@@ -47,6 +47,11 @@ export const NODE_METRICS = {
     series: STORE_SERIES,
     buckets: SECONDS,
   },
+  trawl_documents_written_total: {
+    kind: "counter",
+    help: "Documents that were written, by their collection",
+    labels: ["collection"],
+  },
   trawl_store_errors_total: {
     kind: "counter",
     help: "Operations of a store that failed",

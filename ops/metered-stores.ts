@@ -44,7 +44,10 @@ export function meteredDocuments(documents: Documents, deps: MeteredDeps): Docum
     ...documents,
     get: meter("get", (...given) => documents.get(...given)),
     getMany: meter("get_many", (...given) => documents.getMany(...given)),
-    put: meter("put", (...given) => documents.put(...given)),
+    put: meter("put", (...given) => {
+      deps.metrics.count("trawl_documents_written_total", { collection: given[0] });
+      return documents.put(...given);
+    }),
     remove: meter("remove", (...given) => documents.remove(...given)),
     list: meter("list", (...given) => documents.list(...given)),
     removeRange: meter("remove_range", (...given) => documents.removeRange(...given)),
