@@ -87,8 +87,9 @@ export async function referencedBetween(
   return referenced;
 }
 
-/** The tag of a document that keeps this body alive. */
-export const bodyTag = (sha256: string): string => `body ${sha256}`;
+/** The tag of a document that keeps this body alive; `project`: and that has this project's right to it. */
+export const bodyTag = (sha256: string, project?: string): string =>
+  project === undefined ? `body ${sha256}` : `body ${sha256} ${project}`;
 
 /** Whether a document keeps this body alive by its tag. Throws Fault "documents_unreachable". */
 export async function isTagged(
@@ -97,7 +98,7 @@ export async function isTagged(
   sha256: string,
 ): Promise<boolean> {
   for (const name of collections)
-    if ((await documents.list(name, { tag: bodyTag(sha256), limit: 1 })).length > 0) return true;
+    if ((await documents.list(name, { tag_prefix: bodyTag(sha256), limit: 1 })).length > 0) return true;
   return false;
 }
 
@@ -108,7 +109,7 @@ export async function forgetTagged(
   sha256: string,
 ): Promise<void> {
   for (const name of collections)
-    for (const { key, version } of await documents.list(name, { tag: bodyTag(sha256), limit: 100 }))
+    for (const { key, version } of await documents.list(name, { tag_prefix: bodyTag(sha256), limit: 100 }))
       await documents.remove(name, key, version);
 }
 

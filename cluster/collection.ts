@@ -21,6 +21,8 @@ export interface CollectionTraits {
   readonly expires?: boolean;
   /** A cache: a store may lose these documents in a crash. Default: a write that was acknowledged is there. */
   readonly rebuildable?: boolean;
+  /** With `rebuildable`: a write that was acknowledged is there all the same, because its documents have facts that cannot be made again. */
+  readonly durable?: boolean;
 }
 
 export interface Declared extends CollectionTraits {

@@ -2,11 +2,16 @@
  * Access to bodies: a project may download the bodies that it retrieved itself, for 30 days. The gateway stores a grant
  * before an answer names a body, and looks it up before it sends one. A grant is one small document per project and
  * body. Its key begins with the digest, because a grant also keeps the body alive (cluster/body-refs.ts).
+ *
+ * The worker that stores a page stores the right of its own project in the page's document (`right`, found by the tag of digest and
+ * project), so a page that is fetched once is one document with its right (ops/decisions/0270-rights-in-pages.md).
  */
 import { LRUCache } from "lru-cache";
 import type { Clock } from "../cluster/ports/clock.ts";
 import type { Documents } from "../cluster/ports/documents.ts";
-import type { BodyGrant } from "../schemas/accounts.ts";
+import { BODY_TAG_COLLECTIONS, bodyTag } from "../cluster/body-refs.ts";
+import { compiled } from "../cluster/contracts/compiled.ts";
+import { type BodyGrant, BodyRight } from "../schemas/accounts.ts";
 import { collection } from "../cluster/collection.ts";
 
 /** By `<digest>:<project>`. */
@@ -17,6 +22,11 @@ const DAY_MS = 24 * 60 * 60_000;
 export const BODY_GRANT_TTL_MS = 30 * DAY_MS;
 /** Retrieving a body again within a day writes nothing; grants last this much longer instead. */
 const RENEW_AFTER_MS = DAY_MS;
+/** When a grant ends that was stored then. */
+export const grantExpiry = (retrieved_at_ms: number): number =>
+  retrieved_at_ms + BODY_GRANT_TTL_MS + RENEW_AFTER_MS;
+const RIGHTS_AT_ONCE = 100;
+const bodyRight = compiled(BodyRight);
 /** Grants in memory, of some 300 bytes each. */
 const MAX_RECENT = 100_000;
 /** Projects of one body, those that retrieved it last: they are looked through one after the other. */
@@ -35,6 +45,8 @@ export interface BodyGrants {
   readonly isFresh: (project: string, seen: Omit<BodyGrant, "retrieved_at_ms">, now_ms: number) => boolean;
   /** Resolves when the grant is stored. Throws Fault. */
   readonly record: (project: string, seen: Omit<BodyGrant, "retrieved_at_ms">) => Promise<void>;
+  /** The grant is part of a stored document. Resolves when that is durable. Throws Fault. */
+  readonly recorded: (project: string, grant: BodyGrant) => Promise<void>;
   /** Null: the project did not retrieve the body within 30 days. Throws Fault. */
   readonly find: (project: string, sha256: string) => Promise<BodyGrant | null>;
 }
@@ -73,8 +85,6 @@ export function openBodyGrants({ documents, clock }: { documents: Documents; clo
     recent.set(sha256, { project: kept(project), ...grant, next });
   };
 
-  const keyOf = (project: string, sha256: string): string => `${sha256}:${project}`;
-
   const isFresh: BodyGrants["isFresh"] = (project, { sha256, content_type, body_kind }, now_ms) => {
     let grant = recent.get(sha256);
     while (grant && grant.project !== project) grant = grant.next;
@@ -92,22 +102,57 @@ export function openBodyGrants({ documents, clock }: { documents: Documents; clo
     async record(project, seen) {
       const retrieved_at_ms = clock.now();
       if (isFresh(project, seen, retrieved_at_ms)) return;
-      const key = keyOf(project, seen.sha256);
       const value: BodyGrant = { ...seen, retrieved_at_ms };
-      const extra = { expires_at_ms: retrieved_at_ms + BODY_GRANT_TTL_MS + RENEW_AFTER_MS };
-      if (!(await BODY_GRANTS.put(documents, key, value, 0, extra))) {
-        const existing = await BODY_GRANTS.read(documents, key);
-        // If this loses against another gateway, that one stored the same grant.
-        await BODY_GRANTS.put(documents, key, value, existing?.version ?? 0, extra);
-      }
+      await storeGrant(documents, project, value);
       remember(project, value);
     },
 
+    async recorded(project, grant) {
+      await documents.synced();
+      remember(project, grant);
+    },
+
     async find(project, sha256) {
+      const isValid = ({ retrieved_at_ms }: Pick<BodyGrant, "retrieved_at_ms">): boolean =>
+        clock.now() < grantExpiry(retrieved_at_ms);
       const grant = await BODY_GRANTS.get(documents, keyOf(project, sha256));
-      if (!grant) return null;
-      const age_ms = clock.now() - grant.retrieved_at_ms;
-      return age_ms < BODY_GRANT_TTL_MS + RENEW_AFTER_MS ? grant : null;
+      if (grant && isValid(grant)) return grant;
+      for (const name of BODY_TAG_COLLECTIONS)
+        for await (const right of rightsIn(documents, name, project, sha256))
+          if (isValid(right)) return { sha256, ...grantOf(right) };
+      return null;
     },
   };
+}
+
+const keyOf = (project: string, sha256: string): string => `${sha256}:${project}`;
+
+const grantOf = ({ project: _, ...grant }: BodyRight): Omit<BodyGrant, "sha256"> => grant;
+
+/** Stores a grant as a document of its own, unless a later one of the project is there. Throws Fault. */
+export async function storeGrant(documents: Documents, project: string, grant: BodyGrant): Promise<void> {
+  const options = { expires_at_ms: grantExpiry(grant.retrieved_at_ms) };
+  const isLater = (stored: BodyGrant | null): boolean =>
+    stored !== null && stored.retrieved_at_ms > grant.retrieved_at_ms;
+  // Most are new, so nothing is read first.
+  const change = (stored: BodyGrant | null) => (isLater(stored) ? null : { value: grant, options });
+  await BODY_GRANTS.update(documents, keyOf(project, grant.sha256), change, null);
+}
+
+/** The rights of a project in the documents that keep a body, which are few: those of one page each. */
+async function* rightsIn(
+  documents: Pick<Documents, "list">,
+  name: string,
+  project: string,
+  sha256: string,
+): AsyncGenerator<BodyRight> {
+  for (let from: string | null = ""; from !== null;) {
+    const range = { tag: bodyTag(sha256, project), from, limit: RIGHTS_AT_ONCE };
+    const listed = await documents.list(name, range);
+    for (const { value } of listed) {
+      const { right } = value as { readonly right?: unknown };
+      if (bodyRight.check(right) && right.project === project) yield right;
+    }
+    from = listed.length < RIGHTS_AT_ONCE ? null : `${listed.at(-1)!.key}\0`;
+  }
 }

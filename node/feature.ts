@@ -115,6 +115,8 @@ export interface OpeningNode extends Omit<Node, "ask"> {
   /** Reader processes for a feature's own documents, on workers. The feature closes them. */
   readonly openReaders: (options: ReaderOptions) => Workers;
   readonly bodyGrants: BodyGrants;
+  /** Whether the right to a body is stored with its page: all nodes find it there. */
+  readonly keepsRights: () => boolean;
   /** Sites that the operator joined. */
   readonly joined: JoinedSites;
   /** Requests to the API in the last 600 s, those to the status left out. */

@@ -196,12 +196,15 @@ async function compose(config: Config, closers: Closers): Promise<Running> {
 
   for (const { onServing } of parts) await onServing?.();
   await announce({ config, clock, parts, membership, http, stops, setLogLevel: log.setLevel });
-  if (config.storage.blobs.startsWith("s3:") && config.storage.s3_small_bodies === "shared") {
-    const looking = opening.sharing.follow(() => membership.reports());
-    closers.push(async () => looking[Symbol.dispose]());
-  }
   const serves = topology.isGateway;
   if (serves) await http.serveApi();
+  // A node reports where it listens.
+  const looking = opening.rightsOfPages.follow(() => membership.reports());
+  closers.push(async () => looking[Symbol.dispose]());
+  if (config.storage.blobs.startsWith("s3:") && config.storage.s3_small_bodies === "shared") {
+    const sharing = opening.sharing.follow(() => membership.reports());
+    closers.push(async () => sharing[Symbol.dispose]());
+  }
   const { name, address } = http.listening();
   const { status_address, sentence } = http;
   metrics.gauge("trawl_http_server_info", { name }, 1);

@@ -19,6 +19,7 @@ import type { Extraction, ReaderDeps } from "./extraction.ts";
 import { FEATURES } from "./features.ts";
 import type { AnyFeature, JoinedNode, OpeningNode } from "../node/feature.ts";
 import { hostOwners, unownedDestination, withoutOwnedHosts } from "../node/host-owners.ts";
+import { type Agreement, openAgreement } from "./agreements.ts";
 import { openMemory } from "./memory.ts";
 import { meteredEgress } from "./metered-egress.ts";
 import { meteredBlobs, meteredDocuments } from "./metered-stores.ts";
@@ -27,7 +28,6 @@ import { openRequestAudit } from "./request-audit.ts";
 import type { Closers } from "./stopping.ts";
 import { type StoreWatch, watchStores } from "./store-watch.ts";
 import { followSecrets, openSecrets, type OpenSecrets } from "./secrets.ts";
-import { openSharing, type SharedBodies } from "./shared-bodies.ts";
 import { openStoreIdentity, type StoreIdentity } from "./store-identity.ts";
 import { withoutDamagedCaches } from "./scrub-documents.ts";
 import { dataPath, openBlobs, openDocuments, REBUILDABLE, storePlaces } from "./stores.ts";
@@ -41,7 +41,8 @@ export async function openContext(
   OpeningNode & {
     readonly storeWatch: StoreWatch;
     readonly identity: StoreIdentity;
-    readonly sharing: SharedBodies;
+    readonly sharing: Agreement;
+    readonly rightsOfPages: Agreement;
     readonly secrets: OpenSecrets;
     readonly warmReaders: () => void;
   }
@@ -54,7 +55,8 @@ export async function openContext(
   });
   closers.push(() => openedDocuments.close());
   const countedDocuments = meteredDocuments(openedDocuments, { metrics, clock, tracing });
-  const sharing = openSharing({ clock, log });
+  const sharing = openAgreement("reads_shared_bodies", { clock, log });
+  const rightsOfPages = openAgreement("reads_rights_of_pages", { clock, log });
   const openedBlobs = await openBlobs(config, {
     sharing: { places: bodyPlaces(countedDocuments), isOn: sharing.isOn, clock },
     onUpload: (kind) => metrics.count("trawl_object_storage_uploads_total", { kind }),
@@ -113,6 +115,8 @@ export async function openContext(
     storeWatch,
     identity,
     sharing,
+    rightsOfPages,
+    keepsRights: rightsOfPages.isOn,
     secrets,
     store_id: identity.id,
     memory: openMemory(config, { clock, metrics }),

@@ -25,6 +25,13 @@ export const REBUILDABLE = FEATURES.flatMap(({ collections }: Pick<AnyFeature, "
   collections.filter(({ rebuildable }) => rebuildable === true).map(({ name }) => name),
 );
 
+/** Those of them that a store may lose in a crash. */
+const LOSABLE = FEATURES.flatMap(({ collections }: Pick<AnyFeature, "collections">) =>
+  collections
+    .filter(({ rebuildable, durable }) => rebuildable === true && durable !== true)
+    .map(({ name }) => name),
+);
+
 /**
  * Also used by commands that run beside the service; a node that starts gives a permit to migrate older data. Throws
  * DataFormatError when the data has another format.
@@ -50,12 +57,12 @@ async function connectDocuments(config: Config, isStart: boolean): Promise<Docum
   if (files !== null)
     return sqliteDocuments(files.documents, {
       durability,
-      rebuildable: REBUILDABLE,
+      rebuildable: LOSABLE,
       checks_unclean_end: isStart,
       adds_checksums: isStart,
     });
   const { mongoDocuments } = await import("../cluster/adapters/documents/documents.mongo.ts");
-  return mongoDocuments(setting, { rebuildable: REBUILDABLE });
+  return mongoDocuments(setting, { rebuildable: LOSABLE });
 }
 
 /** Names that the operator has for the stores. */

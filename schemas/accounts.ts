@@ -636,6 +636,10 @@ export const BodyGrant = Type.Object({
 });
 export type BodyGrant = Static<typeof BodyGrant>;
 
+/** The same as a document has it that keeps the body anyway (`right`): the digest stands beside it. */
+export const BodyRight = Type.Object({ project: Type.String(), ...Type.Omit(BodyGrant, ["sha256"]).properties });
+export type BodyRight = Static<typeof BodyRight>;
+
 /** "12.5" to 12500000; null for what is no decimal of at most six places. Never through a float. */
 export function toMicros(decimal: string): number | null {
   const parts = /^(\d{1,9})(?:\.(\d{1,6}))?$/.exec(decimal);

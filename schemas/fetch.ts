@@ -757,6 +757,8 @@ export const FetchAnswer = Type.Object({
   trace: Type.Optional(Trace),
   /** The origin forbids sharing (private, no-store): the answer is for callers of one project. Default: it does not. */
   only_project: Type.Optional(Type.Boolean()),
+  /** The right of this project to the body of the record is stored with the page, since then. Default: it has to be stored yet. */
+  granted: Type.Optional(Type.Object({ project: Type.String(), sha256: Sha256, at_ms: Type.Integer() })),
 });
 export type FetchAnswer = Static<typeof FetchAnswer>;
 

@@ -41,6 +41,8 @@ export interface KeyRange {
   readonly tag?: string;
   /** Only documents with one of these tags, of which there is at least one. */
   readonly tags?: readonly string[];
+  /** Only documents whose tag begins with this, in the order of their tags and then of their keys. Alone, without another condition. */
+  readonly tag_prefix?: string;
   /** First key, included. */
   readonly from?: string;
   /** Last key, excluded. */
@@ -49,6 +51,9 @@ export interface KeyRange {
   readonly limit: number;
   readonly reverse?: boolean;
 }
+
+/** Behind every text that begins with this prefix and goes on with an assigned character, in bytes of UTF-8. */
+export const endOfPrefix = (prefix: string): string => `${prefix}\u{10ffff}`;
 
 /** Maximum UTF-8 bytes of a document's JSON. A larger document is a bug and fails an assertion. */
 export const MAX_DOCUMENT_BYTES = 12 * 2 ** 20;

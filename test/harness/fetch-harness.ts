@@ -67,7 +67,9 @@ export interface RealRoutes {
 }
 
 type ScriptedDeps = Parameters<typeof premiumCosts>[0] &
-  Partial<Pick<PipelineDeps, "extract" | "backlog" | "reservedHosts" | "sources" | "recent_links">> & {
+  Partial<
+    Pick<PipelineDeps, "extract" | "backlog" | "reservedHosts" | "sources" | "recent_links" | "keepsRights">
+  > & {
     readonly model?: Omit<NonNullable<Parameters<typeof modelReader>[0]["model"]>, "turns">;
   };
 const UNLIMITED: Spending = { reserve: async () => true, settle: async () => {} };

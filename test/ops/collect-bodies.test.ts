@@ -110,7 +110,7 @@ test("a reference is never shortened, and one without an expiry lasts until it i
 test("a body stays as long as a document keeps it by its tag", async () => {
   const { clock, documents, put, isThere } = cellar();
   const [body, other] = await Promise.all(["page", "other page"].map(put));
-  await documents.put("pages", "a", 1, 0, { tag: bodyTag(body!) });
+  await documents.put("pages", "a", 1, 0, { tag: bodyTag(body!, "one") });
   await clock.advance(3 * DAY_MS + ROUND_MS);
   expect(await Promise.all([body!, other!].map(isThere))).toEqual([true, false]);
   await documents.put("pages", "a", 2, 1, { tag: bodyTag(other!) });

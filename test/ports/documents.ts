@@ -164,6 +164,19 @@ export function documentsSuite(open: () => Promise<Documents>): void {
     expect(await ofBoth({ tags: ["other"] })).toEqual([]);
   });
 
+  test("lists by the beginning of a tag, in the order of the tags", async () => {
+    const documents = await store;
+    const tags = { a: "body 1 two", b: "body 1", c: "body 2", d: "bod", e: "body 1 one", f: "body 1 two" };
+    for (const [key, tag] of Object.entries(tags)) await documents.put("prefixes", key, 1, 0, { tag });
+    await documents.put("prefixes", "g", 1, 0);
+    const begun = async (tag_prefix: string, limit = 10) =>
+      (await documents.list("prefixes", { tag_prefix, limit })).map(({ key }) => key);
+    expect(await begun("body 1")).toEqual(["b", "e", "a", "f"]);
+    expect(await begun("body 1", 1)).toEqual(["b"]);
+    expect(await begun("body 1 t")).toEqual(["a", "f"]);
+    expect(await begun("body 3")).toEqual([]);
+  });
+
   test("removes a range, first key included, last excluded", async () => {
     const documents = await store;
     for (const key of ["j1:0", "j1:1", "j1;", "j2:0"]) await documents.put("ranges", key, 1, 0);

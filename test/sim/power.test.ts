@@ -271,6 +271,7 @@ async function takeCourse(world: World, durability: Durability) {
               ...own,
               extract,
               routes: { direct: routeOf(link, false), proxy: routeOf(link, true) },
+              keepsRights: () => true,
               costs: premiumCosts({ prices: { proxy: PRICE_MICROS }, spending: money }),
             }),
             deriveFormats: formatsDeriver({ ...own, extract }),
@@ -395,12 +396,20 @@ async function takeCourse(world: World, durability: Durability) {
     jobs.set(name, job_id);
   }
 
-  /** Bodies, grants, rows and jobs that clients were told of must be on the disk at any time, whatever process runs. */
+  /** In a document of its own, or in that of a page. */
+  const hasRight = (sha256: string): boolean =>
+    of("body_grants").has(`${sha256}:default`) ||
+    [...of("pages").values()].some((value) => {
+      const page = asCachedPage(value);
+      return page?.record.sha256 === sha256 && page.right?.project === "default";
+    });
+
+  /** Bodies, rights, rows and jobs that clients were told of must be on the disk at any time, whatever process runs. */
   function checkTold(): void {
     const rows = ledgerRows();
     for (const { request_id, sha256, cached } of told) {
       if (!blobs.isDurable(sha256)) problems.push(`The body ${sha256} of ${request_id} is lost`);
-      if (!of("body_grants").has(`${sha256}:default`)) problems.push(`The grant of ${request_id} is lost`);
+      if (!hasRight(sha256)) problems.push(`The right to the body of ${request_id} is lost`);
       if (!cached && !rows.has(request_id)) problems.push(`The row of ${request_id} is lost`);
     }
     for (const [name, job_id] of jobs) {

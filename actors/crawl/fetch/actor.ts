@@ -133,6 +133,13 @@ function sharedRequest(
   return { variant, request: shared, limits, project, attempts: [] };
 }
 
+/** Callers of other projects are not told whose right is stored. */
+function forProject(answer: FetchAnswer, { project }: FetchRequest): FetchAnswer {
+  if (answer.granted === undefined || answer.granted.project === project) return answer;
+  const { granted: _, ...ungranted } = answer;
+  return ungranted;
+}
+
 type FetchTurn = Turn<State, typeof Fetch.own>;
 
 export const fetchActor = (deps: FetchDeps) =>
@@ -177,8 +184,10 @@ export const fetchActor = (deps: FetchDeps) =>
         // Cost and trace are those of the payer: a trace names its accounts.
         const { trace: _, llm_cost_usd: _l, ...untraced } = answer;
         const shared = { ...untraced, cost_usd: "0" };
-        for (const caller of completed.served)
-          turn.answer(caller.reply, fitted(caller === payer ? answer : shared, caller.request));
+        for (const caller of completed.served) {
+          const own = forProject(caller === payer ? answer : shared, caller.request);
+          turn.answer(caller.reply, fitted(own, caller.request));
+        }
         for (const started of completed.started) startRun(turn, started, deps);
       },
 

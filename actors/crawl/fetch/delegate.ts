@@ -67,6 +67,9 @@ export async function delegate(
     return { ...answerOf(run, shown), premium_routes_tried, error, error_detail: meaningOf(error) };
   }
   if (fresh_ms === 0) await store.putBodies(contents);
-  else await store.cache(run, { record, contents }, page.headers, { max_fresh_ms: fresh_ms ?? Infinity });
-  return { ...answerOf(run, record), premium_routes_tried, cached, revalidated };
+  const stored =
+    fresh_ms === 0
+      ? null
+      : await store.cache(run, { record, contents }, page.headers, { max_fresh_ms: fresh_ms ?? Infinity });
+  return { ...answerOf(run, record), ...stored, premium_routes_tried, cached, revalidated };
 }

@@ -3,7 +3,7 @@ import { findBody } from "../../../cluster/read-body.ts";
 import { bodyRefs } from "../../../cluster/body-refs.ts";
 import type { Versioned } from "../../../cluster/ports/documents.ts";
 import type { PageRecord } from "../../../schemas/fetch.ts";
-import type { CachedPage } from "./freshness.ts";
+import { type CachedPage, expiryOf } from "./freshness.ts";
 import { formatsBody, pageOptions } from "./page-store.ts";
 import type { ExtractCaller } from "../../reading/extraction-result.ts";
 import type { PipelineDeps } from "./run.ts";
@@ -44,9 +44,8 @@ export function formatsDeriver({
     const formats_sha256 = body && (await blobs.put(body)).sha256;
     const record = { ...page.record, formats_sha256 };
     if (result.kind === "failed") return record;
-    const options = pageOptions(page);
-    if (formats_sha256) await refs.retain([formats_sha256], `page ${digest}`, options.expires_at_ms);
-    await PAGES.put(documents, digest, { ...page, record }, stored.version, options);
+    if (formats_sha256) await refs.retain([formats_sha256], `page ${digest}`, expiryOf(page));
+    await PAGES.put(documents, digest, { ...page, record }, stored.version, pageOptions(page));
     return record;
   };
 }

@@ -15,6 +15,7 @@ import {
   type PageOption,
   PageRecord,
 } from "../../../schemas/fetch.ts";
+import { BodyRight } from "../../../schemas/accounts.ts";
 import { freshnessOf } from "../../lib/web/http.ts";
 import { comparableChars } from "../../reading/content/comparable-chars.ts";
 import { isThin, needsBrowser, routesOf } from "./ladder.ts";
@@ -35,6 +36,8 @@ export const CachedPage = Type.Object({
   ttl_ms: Type.Number(),
   /** The origin marks it private: it is cached for one project, under a key of its own. */
   is_private: Type.Boolean(),
+  /** The right of the project that fetched it to its body: the document lasts as long, which is longer than the page does. */
+  right: Type.Optional(BodyRight),
 });
 export type CachedPage = Static<typeof CachedPage>;
 const cachedPage = compiled(CachedPage);
@@ -56,6 +59,10 @@ const MIN_TTL_MS = 5 * MINUTE_MS;
 const THIN_TTL_MS = 5 * MINUTE_MS;
 /** How long a page is stored after it stopped being fresh, for conditional requests. */
 export const STALE_TTL_MS = 7 * 24 * HOUR_MS;
+
+/** When a page is not in the cache any more. Its document may last longer. */
+export const expiryOf = ({ validated_ms, ttl_ms }: Pick<CachedPage, "validated_ms" | "ttl_ms">): number =>
+  validated_ms + ttl_ms + STALE_TTL_MS;
 
 /** Every cache key has the values of so many options; of the others only those that are not the default. */
 const OPTIONS_ALWAYS = 4;
@@ -112,6 +119,7 @@ export function asCachedPage(value: unknown): CachedPage | null {
 
 export function freshness(stored: CachedPage | null, request: FetchRequest, now_ms: number): Freshness {
   if (stored === null || request.cache_ttl_s === 0 || !couldAnswer(stored, request)) return { kind: "miss" };
+  if (now_ms >= expiryOf(stored)) return { kind: "miss" };
   const wanted_ms = request.cache_ttl_s === null ? stored.ttl_ms : request.cache_ttl_s * 1_000;
   const most_ms = Math.min(wanted_ms, isThinRecord(stored.record, request) ? THIN_TTL_MS : Infinity);
   const fresh_until_ms = stored.validated_ms + most_ms;

@@ -1,11 +1,13 @@
 /**
  * Turns a page into a record and stores it: its bodies first, then the references that keep them, then the page in the
- * cache, if the origin allows caching and no better page is cached. The page's own body is kept by the tag of its document.
+ * cache, if the origin allows caching and no better page is cached. The page's own body is kept by the tag of its document, which
+ * also has the right of its project to that body. Before another page takes its place, the right becomes a document of its own.
  */
 import { bodyRefs, bodyTag } from "../../../cluster/body-refs.ts";
 import { wasReadFromStore } from "../../../cluster/role-wire.ts";
 import { sha256Of } from "../../../cluster/ports/blobs.ts";
 import type { Documents, PutOptions, Versioned } from "../../../cluster/ports/documents.ts";
+import { grantExpiry, storeGrant } from "../../../gateway/body-access.ts";
 import {
   EMPTY_RECORD,
   type FetchAnswer,
@@ -15,19 +17,20 @@ import {
   TEXT_INLINE_BYTES,
   partDigests,
 } from "../../../schemas/fetch.ts";
+import type { BodyRight } from "../../../schemas/accounts.ts";
 import type { StoredActions } from "../../../schemas/actions.ts";
 import { bodyTypeOf, exposedHeaders, freshnessOf } from "../../lib/web/http.ts";
 import type { TakenActions, TakenScreenshot, TransportPage } from "../../lib/web/transport.ts";
 import {
   asCachedPage,
   type CachedPage,
+  expiryOf,
   type PrivateMark,
   fromCache,
   isPrivateMark,
   mayReplace,
   PRIVATE_MARK,
   privateKey,
-  STALE_TTL_MS,
   ttlOf,
 } from "./freshness.ts";
 import { keepLinks, type RecentLinks } from "./page-links.ts";
@@ -57,16 +60,19 @@ export interface PageStore {
   readonly putBody: (content: Buffer) => Promise<unknown>;
   readonly putBodies: (contents: readonly Buffer[]) => Promise<unknown>;
   readonly draftOf: (run: RunState, candidate: Candidate) => PageDraft;
-  /** Stores the bodies of the record, then the page in the cache. Returns whether the page was cached. */
+  /** Stores the bodies of the record, then the page in the cache. Null: it was not cached. */
   readonly cache: (
     run: RunState,
     draft: PageDraft,
     headers: ReadonlyMap<string, string>,
     options?: CacheOptions,
-  ) => Promise<boolean>;
+  ) => Promise<PageStored | null>;
   /** The stored page after a 304. */
   readonly revalidate: (run: RunState, stale: CachedPage, response: TransportPage) => Promise<FetchAnswer>;
 }
+
+/** `granted`: the right that is stored with the page. */
+export type PageStored = Pick<FetchAnswer, "granted">;
 
 /** Cached documents of an address. */
 export interface StoredPages {
@@ -90,13 +96,10 @@ export async function loadPages(
   return { shared, own, key, page: asCachedPage(own?.value) };
 }
 
-/** When the page is removed from the cache. */
-const expiryOf = ({ validated_ms, ttl_ms }: CachedPage): number => validated_ms + ttl_ms + STALE_TTL_MS;
-
-/** Options of a stored page: its expiry, and the tag that keeps its body. */
-export const pageOptions = (page: CachedPage): PutOptions & { readonly expires_at_ms: number } => ({
-  expires_at_ms: expiryOf(page),
-  ...(page.record.sha256 !== null && { tag: bodyTag(page.record.sha256) }),
+/** Options of a stored page: when nothing in it holds any more, and the tag that keeps its body. */
+export const pageOptions = ({ right, record: { sha256 }, ...page }: CachedPage): PutOptions => ({
+  expires_at_ms: Math.max(expiryOf(page), right ? grantExpiry(right.retrieved_at_ms) : 0),
+  ...(sha256 !== null && { tag: bodyTag(sha256, right?.project) }),
 });
 
 const STORED = Promise.resolve();
@@ -106,7 +109,8 @@ export function pageStore({
   documents,
   blobs,
   recent_links,
-}: Pick<PipelineDeps, "clock" | "documents" | "blobs" | "recent_links">): PageStore {
+  keepsRights = () => false,
+}: Pick<PipelineDeps, "clock" | "documents" | "blobs" | "recent_links" | "keepsRights">): PageStore {
   const refs = bodyRefs(documents);
   const writes = new WeakMap<Buffer, Promise<unknown>>();
 
@@ -124,7 +128,7 @@ export function pageStore({
     { record, contents }: PageDraft,
     headers: ReadonlyMap<string, string>,
     { renewed = null, max_fresh_ms = Infinity, only_project = false }: CacheOptions = {},
-  ): Promise<boolean> {
+  ): Promise<PageStored | null> {
     const { request, digest } = run;
     const now_ms = clock.now();
     const origin = freshnessOf(headers, now_ms);
@@ -136,11 +140,20 @@ export function pageStore({
     const known = is_private ? await PAGES.read(documents, key) : await run.stored;
     if (origin_ttl_ms === null || !mayCache(known?.value ?? null)) {
       await putBodies(contents);
-      return false;
+      return null;
     }
     const ttl_ms = Math.min(origin_ttl_ms, max_fresh_ms);
     const tried = renewed?.tried ?? triedRoutes(run);
-    const page: CachedPage = { url: request.url, record, tried, validated_ms: now_ms, ttl_ms, is_private };
+    const right = keepsRights() ? rightTo(record, request.project, now_ms) : null;
+    const page: CachedPage = {
+      url: request.url,
+      record,
+      tried,
+      validated_ms: now_ms,
+      ttl_ms,
+      is_private,
+      ...(right && { right }),
+    };
     const expires_at_ms = expiryOf(page);
     await Promise.all([
       putBodies(contents),
@@ -154,19 +167,39 @@ export function pageStore({
       async (existing) => {
         isCached = mayCache(existing);
         if (!isCached) return null;
-        await retainReplaced(key, existing, record.sha256);
-        return { value: page, options: pageOptions(page) };
+        const replaced = asCachedPage(existing);
+        const value = page.right ? page : withRightOf(page, replaced);
+        await keepReplaced(key, replaced, value);
+        // The answer leaves after a durable write: that of its row or its result, or `synced`.
+        return { value, options: { ...pageOptions(value), ordered: true } };
       },
       known,
     );
-    return isCached;
+    if (!isCached) return null;
+    return right ? { granted: { project: right.project, sha256: record.sha256!, at_ms: now_ms } } : {};
   }
 
-  /** The body of a page that is replaced is kept as long as the page would be: its record may still be on its way to a caller. */
-  async function retainReplaced(key: string, existing: unknown, new_sha256: string | null): Promise<void> {
-    const replaced = asCachedPage(existing);
-    if (replaced && replaced.record.sha256 !== new_sha256)
-      await refs.retain([replaced.record.sha256], `page ${key}`, expiryOf(replaced));
+  /**
+   * What a page has that is replaced: the right to its body until that ends, and the body as long as the page would be, because its
+   * record may still be on its way to a caller.
+   */
+  async function keepReplaced(
+    key: string,
+    replaced: CachedPage | null,
+    next: Pick<CachedPage, "record" | "right"> | null,
+  ): Promise<void> {
+    const sha256 = replaced?.record.sha256 ?? null;
+    if (replaced === null || sha256 === null) return;
+    const { right } = replaced;
+    const isSameBody = next?.record.sha256 === sha256;
+    const until_ms = right ? grantExpiry(right.retrieved_at_ms) : 0;
+    const isRightKept = isSameBody && next.right?.project === right?.project;
+    if (right && !isRightKept && until_ms > clock.now()) {
+      const { project, ...grant } = right;
+      await storeGrant(documents, project, { sha256, ...grant });
+    }
+    if (!isSameBody && until_ms < expiryOf(replaced))
+      await refs.retain([sha256], `page ${key}`, expiryOf(replaced));
   }
 
   /** A fresh page for all projects stays; the next request after it may be the first whose answer is private. */
@@ -174,7 +207,7 @@ export function pageStore({
     const shared = await run.stored;
     const page = asCachedPage(shared?.value);
     if (page && now_ms - page.validated_ms <= page.ttl_ms) return;
-    await retainReplaced(run.digest, shared?.value, null);
+    await keepReplaced(run.digest, page, null);
     await PAGES.put(documents, run.digest, PRIVATE_MARK, shared?.version ?? 0, { expires_at_ms });
   }
 
@@ -195,9 +228,10 @@ export function pageStore({
         last_modified: headers.get("last-modified") ?? stored.last_modified,
       };
       const merged = new Map<string, string>(Object.entries({ ...stored.headers, ...renewed_headers }));
-      await cache(run, { record, contents: [] }, merged, { renewed: stale });
+      const cached = await cache(run, { record, contents: [] }, merged, { renewed: stale });
       return {
         ...fromCache({ ...stale, record }, run.request),
+        ...cached,
         attempts: [...run.attempts],
         revalidated: true,
       };
@@ -205,9 +239,29 @@ export function pageStore({
   };
 }
 
+/** The type under which a body is downloaded. */
+export const downloadTypeOf = ({ body_kind, origin_content_type, content_type }: PageRecord): string | null =>
+  body_kind === "rendered_dom" ? RENDERED_TYPE : (origin_content_type ?? content_type);
+
+/** The right of a project to the body of its page; null: the page has none. */
+function rightTo(record: PageRecord, project: string, now_ms: number): BodyRight | null {
+  const { sha256, body_kind } = record;
+  if (sha256 === null || body_kind === null) return null;
+  const retrieved_at_ms = Math.floor(now_ms);
+  return { project, content_type: downloadTypeOf(record), body_kind, retrieved_at_ms };
+}
+
+/** A page of the same body keeps the right that is there. */
+const withRightOf = (page: CachedPage, replaced: CachedPage | null): CachedPage =>
+  replaced?.right && replaced.record.sha256 === page.record.sha256
+    ? { ...page, right: replaced.right }
+    : page;
+
+const RENDERED_TYPE = "text/html; charset=utf-8";
+
 /** The type of the stored bytes: a serialised document is UTF-8, whatever type the origin sent. */
 export const contentTypeOf = (page: TransportPage): string | null =>
-  page.body_kind === "rendered_dom" ? "text/html; charset=utf-8" : (page.headers.get("content-type") ?? null);
+  page.body_kind === "rendered_dom" ? RENDERED_TYPE : (page.headers.get("content-type") ?? null);
 
 /** Headers that describe the stored bytes, so a 304 does not change them. */
 const contentHeaders = (headers: Readonly<Record<string, string>>): Record<string, string> =>

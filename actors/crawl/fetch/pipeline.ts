@@ -31,7 +31,7 @@ import { observe, segmentOf } from "./host-profile.ts";
 import { sharingOf } from "./freshness.ts";
 import { needsBrowser, nextStep, NO_HINTS, type Outcome, type Tried } from "./ladder.ts";
 import { draftOfCopy, type FindAlternate, findOpenCopy, primarySourcesOf } from "./open-copy.ts";
-import { type PageDraft, type PageStore, pageStore } from "./page-store.ts";
+import { type PageDraft, type PageStore, pageStore, type PageStored } from "./page-store.ts";
 import {
   answerOf,
   applyLimits,
@@ -411,18 +411,17 @@ async function finish(
     (copy !== null || isWhole) &&
     sharing?.no_store !== true &&
     request.own?.is_cached !== false;
+  let stored: PageStored | null = null;
   if (!page || !mayCache) await store.putBodies(contents);
-  else if (
-    (await store.cache(run, { record, contents }, page.headers, { only_project })) &&
-    !copy &&
-    !hasLogin
-  ) {
+  else stored = await store.cache(run, { record, contents }, page.headers, { only_project });
+  if (page && stored && !copy && !hasLogin) {
     const text = best?.extracted?.text ?? "";
     const { url, project } = request;
     deps.onPageStored?.({ url, project, record, text, headers: page.headers, body: page.body });
   }
   return {
     ...answerOf(run, record),
+    ...stored,
     ...((only_project || sharing?.no_store === true) && { only_project: true }),
     error,
     error_detail: error === null ? null : errorDetail(error, run.refusal, run.attempts),

@@ -61,6 +61,8 @@ export interface PipelineDeps {
   /** The memory for bodies on this node. Default: no limit. */
   readonly memory?: ByteBudget;
   readonly caches?: Pick<CacheLimits, "feeds">;
+  /** Whether the right to a body is stored with its page. Default: no, the gateway stores it. */
+  readonly keepsRights?: () => boolean;
   /** Work of this node for the requests it sends. Default: no limit. */
   readonly backlog?: PageBacklog;
   /** Called with each page that was stored. Must not wait or throw. */

@@ -125,12 +125,19 @@ export function memoryDocuments(onChange: (change: DocumentChange) => void = () 
       drop(from, key);
       return true;
     },
-    async list(collection, { tag, tags, from, to, limit, reverse }) {
+    async list(collection, { tag, tags, tag_prefix, from, to, limit, reverse }) {
       assert(limit >= 1 && limit <= 1_000, "Between 1 and 1,000 documents are listed at once");
       const stored_in = collectionOf(collection);
       const keys = keysOf(stored_in, from, to);
       const entries: DocumentEntry[] = [];
-      for (const key of reverse ? keys.toReversed() : keys) {
+      const tagOf = (key: string): string => stored_in.documents.get(key)!.options?.tag ?? "";
+      const ordered =
+        tag_prefix === undefined
+          ? keys
+          : keys
+              .filter((key) => tagOf(key).startsWith(tag_prefix))
+              .toSorted((a, b) => compareKeys(tagOf(a), tagOf(b)));
+      for (const key of reverse ? ordered.toReversed() : ordered) {
         const stored = stored_in.documents.get(key)!;
         if (tag !== undefined && stored.options?.tag !== tag) continue;
         if (tags && !tags.includes(stored.options?.tag ?? "")) continue;

@@ -11,7 +11,12 @@
  * for its batch, end in a fault; whether such a write was stored is then unknown.
  */
 import assert from "node:assert/strict";
-import { type DocumentPlace, type Documents, MAX_DOCUMENT_BYTES } from "../../ports/documents.ts";
+import {
+  type DocumentPlace,
+  type Documents,
+  endOfPrefix,
+  MAX_DOCUMENT_BYTES,
+} from "../../ports/documents.ts";
 import { batchedReads, readAll } from "./batched-reads.mongo.ts";
 import { batchedWrites } from "./batched-writes.mongo.ts";
 import { isSound } from "./checksum.ts";
@@ -165,7 +170,7 @@ export function mongoDocuments(address: string, { rebuildable = [] }: MongoOptio
       );
       return deletedCount === 1;
     },
-    async list(collection, { tag, tags, from, to, limit, reverse }) {
+    async list(collection, { tag, tags, tag_prefix, from, to, limit, reverse }) {
       assert(limit >= 1 && limit <= MAX_KEYS, "Between 1 and 1,000 documents are listed at once");
       const key_filter = from === undefined && to === undefined ? {} : { _id: between(from, to) };
       const found = await readAll(
@@ -173,10 +178,15 @@ export function mongoDocuments(address: string, { rebuildable = [] }: MongoOptio
         `list "${collection}"`,
         collectionOf(collection)
           .find(
-            { ...(tag !== undefined && { tag }), ...(tags && { tag: { $in: tags } }), ...key_filter },
+            {
+              ...(tag !== undefined && { tag }),
+              ...(tags && { tag: { $in: tags } }),
+              ...(tag_prefix !== undefined && { tag: between(tag_prefix, endOfPrefix(tag_prefix)) }),
+              ...key_filter,
+            },
             READ,
           )
-          .sort({ _id: reverse ? -1 : 1 })
+          .sort(tag_prefix === undefined ? { _id: reverse ? -1 : 1 } : { tag: 1, _id: 1 })
           .limit(limit),
       );
       return found.map((document) => ({ key: document._id, ...versioned(collection, document) }));

@@ -9,6 +9,8 @@ import { statSync } from "node:fs";
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
 import {
   type DocumentPlace,
+  endOfPrefix,
+  type KeyRange,
   MAX_DOCUMENT_BYTES,
   type Documents,
   type Versioned,
@@ -76,6 +78,23 @@ const versioned = (collection: string, key: string, row: Row): Versioned | null 
   row
     ? readVersioned({ collection, key }, String(row["value"]), Number(row["version"]), row["checksum"])
     : null;
+
+function conditionsOf({ tag, tags, tag_prefix, from, to, reverse }: KeyRange) {
+  const conditions: [string, SQLInputValue | undefined][] = [
+    ["tag = ?", tag],
+    ["tag >= ?", tag_prefix],
+    ["tag < ?", tag_prefix && endOfPrefix(tag_prefix)],
+    ["key >= ?", from],
+    ["key < ?", to],
+  ];
+  const set = conditions.filter(([, value]) => value !== undefined);
+  const ofTags = tags ? [`tag IN (${tags.map(() => "?").join(", ")})`] : [];
+  return {
+    where: [...set.map(([text]) => text), ...ofTags].map((text) => ` AND ${text}`).join(""),
+    given: [...set.map(([, value]) => value!), ...(tags ?? [])],
+    order: tag_prefix === undefined ? `key ${reverse ? "DESC" : "ASC"}` : "tag, key",
+  };
+}
 
 /** Limit of one call of `verify`. */
 const MAX_VERIFIED_CHARS = 2 * 2 ** 20;
@@ -164,20 +183,13 @@ export function sqliteDocuments(
       const text = "DELETE FROM documents WHERE collection = ? AND key = ? AND version = ?";
       return (await enqueue(collection, () => Number(sql(text).run(collection, key, version).changes))) === 1;
     },
-    async list(collection, { tag, tags, from, to, limit, reverse }) {
-      assert(limit >= 1 && limit <= 1_000, "Between 1 and 1,000 documents are listed at once");
-      const conditions: [string, SQLInputValue | undefined][] = [
-        ["tag = ?", tag],
-        ["key >= ?", from],
-        ["key < ?", to],
-      ];
-      const given = conditions.filter(([, value]) => value !== undefined);
-      const ofTags = tags ? [`tag IN (${tags.map(() => "?").join(", ")})`] : [];
-      const where = ["collection = ?", ...given.map(([text]) => text), ...ofTags].join(" AND ");
-      const text = `SELECT key, version, value, ${checksum} FROM documents WHERE ${where} ORDER BY key ${reverse ? "DESC" : "ASC"} LIMIT ?`;
+    async list(collection, range) {
+      assert(range.limit >= 1 && range.limit <= 1_000, "Between 1 and 1,000 documents are listed at once");
+      const { where, given, order } = conditionsOf(range);
+      const text = `SELECT key, version, value, ${checksum} FROM documents WHERE collection = ?${where} ORDER BY ${order} LIMIT ?`;
       return orFault(`list "${collection}"`, () =>
         sql(text)
-          .all(collection, ...given.map(([, value]) => value!), ...(tags ?? []), limit)
+          .all(collection, ...given, range.limit)
           .map((row) => {
             const key = String(row["key"]);
             return { key, ...versioned(collection, key, row)! };

@@ -96,6 +96,7 @@ export function fetchActors(
         memory,
         caches,
         backlog: pageBacklog(clock),
+        keepsRights: node.keepsRights,
         routes,
         networksOf: node.networksOf,
         ...(onRequestSent && { onRequestSent }),

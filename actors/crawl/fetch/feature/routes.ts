@@ -61,6 +61,7 @@ import {
 import { secretCheck } from "../secret-check.ts";
 import type { Sessions } from "../sessions.ts";
 import type { BodyGrants } from "../../../../gateway/body-access.ts";
+import { downloadTypeOf } from "../page-store.ts";
 import type { ArchiveKeeper } from "../../archive/keep.ts";
 import { type Answer, type Call, type Route, route, type Shortcut } from "../../../../gateway/route.ts";
 import type { Metrics } from "../../../../cluster/ports/metrics.ts";
@@ -182,7 +183,7 @@ export function fetchRoutes(services: FetchServices): readonly Route[] {
       const reply = withWarnings(response, call.warnings);
       const { name: project } = caller.grant.project;
       const beforeSending = async (): Promise<void> => {
-        await grantBodies(services.bodyGrants, project, answer.record);
+        await grantBodies(services.bodyGrants, project, answer);
         if (body.archive) await services.archives.keep(project, request_id, answer.record);
       };
       // A user agent is allowed by project, so a response for one project may not be sent to another.
@@ -391,28 +392,24 @@ async function* concat(...pieces: readonly Buffer[]): AsyncGenerator<Buffer> {
 export async function grantBodies(
   bodyGrants: BodyGrants,
   project: string,
-  record: PageRecord,
+  { record, granted }: FetchAnswer,
 ): Promise<void> {
-  await Promise.all(retrievedBodies(record).map((body) => bodyGrants.record(project, body)));
+  const grant = (body: RetrievedBody): Promise<void> =>
+    granted?.project === project && granted.sha256 === body.sha256
+      ? bodyGrants.recorded(project, { ...body, retrieved_at_ms: granted.at_ms })
+      : bodyGrants.record(project, body);
+  await Promise.all(retrievedBodies(record).map(grant));
 }
 
 type RetrievedBody = Omit<BodyGrant, "retrieved_at_ms">;
 
 /** The bodies that an answer names, as they are downloaded: the page and its screenshot. */
-function retrievedBodies({
-  sha256,
-  body_kind,
-  origin_content_type,
-  content_type: shown,
-  screenshot,
-  actions,
-}: PageRecord): readonly RetrievedBody[] {
+function retrievedBodies(record: PageRecord): readonly RetrievedBody[] {
+  const { sha256, body_kind, screenshot, actions } = record;
   if (sha256 === null || body_kind === null) return [];
-  const content_type =
-    body_kind === "rendered_dom" ? "text/html; charset=utf-8" : (origin_content_type ?? shown);
   const pictures = [...(screenshot ? [screenshot] : []), ...(actions?.files ?? [])];
   return [
-    { sha256, content_type, body_kind },
+    { sha256, content_type: downloadTypeOf(record), body_kind },
     ...pictures.map((picture) => ({
       sha256: picture.sha256,
       content_type: picture.content_type,

@@ -36,7 +36,9 @@ export async function readCachedPages({
       const long = record.text_sha256 && (await findBody(blobs, record.text_sha256).catch(() => null));
       const text = record.text ?? long?.toString() ?? "";
       const headers = new Map(Object.entries(record.headers));
-      for (const project of await projectsOf(documents, page.record.sha256)) {
+      const projects = new Set(await projectsOf(documents, page.record.sha256));
+      if (page.right) projects.add(page.right.project);
+      for (const project of projects) {
         onPage({ url, project, record, text, headers, body });
         count++;
       }
@@ -46,7 +48,7 @@ export async function readCachedPages({
   return count;
 }
 
-/** Projects that retrieved the body. Their rights to it have keys of digest and project. */
+/** Projects whose rights to the body are documents of their own: with keys of digest and project. */
 async function projectsOf(documents: Pick<Documents, "list">, sha256: string): Promise<readonly string[]> {
   const range = { from: `${sha256}:`, to: `${sha256};`, limit: PROJECTS_AT_ONCE };
   const grants = await BODY_GRANTS.list(documents, range);

@@ -1,16 +1,16 @@
-/** When small bodies may share objects of S3 (ops/shared-bodies.ts). */
+/** When a node may write what an earlier version does not read (ops/agreements.ts). */
 import { expect, test } from "vitest";
 import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.silent.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
-import { openSharing } from "../../ops/shared-bodies.ts";
+import { openAgreement } from "../../ops/agreements.ts";
 
 const READER = { reads_shared_bodies: true };
 const MINUTE_MS = 60_000;
 
-test("bodies share objects while all nodes report that they read such bodies, and only then", async () => {
+test("a form of data is written while all nodes report that they read it, and only then", async () => {
   const clock = virtualClock();
-  const sharing = openSharing({ clock, log: silentTelemetry().log });
+  const sharing = openAgreement("reads_shared_bodies", { clock, log: silentTelemetry().log });
   let reports: () => Promise<readonly object[]> = async () => [READER, {}];
   expect(sharing.isOn()).toBe(false);
   const looking = sharing.follow(() => reports());
@@ -36,7 +36,7 @@ test("bodies share objects while all nodes report that they read such bodies, an
 
 test("a node looks at once, not after a minute", async () => {
   const clock = virtualClock();
-  const sharing = openSharing({ clock, log: silentTelemetry().log });
+  const sharing = openAgreement("reads_shared_bodies", { clock, log: silentTelemetry().log });
   const looking = sharing.follow(async () => [READER]);
   await clock.advance(0);
   expect(sharing.isOn()).toBe(true);
