@@ -20,6 +20,8 @@ export interface Turn<State, Own> {
    * store does not answer.
    */
   readonly last_flush_ms: number;
+  /** Messages that wait in the mailbox behind this one. */
+  readonly queued: number;
   /** Uniform in [0, 1), from the node's seed. */
   readonly random: () => number;
   /** The actor's memory; assign to it. Its snapshot is stored before any effect of this turn leaves, unless `mayStoreLater`. */

@@ -81,6 +81,8 @@ import {
 const MAX_QUEUE = 400;
 /** So many of them may wait for origins that are not open yet; the other places are for callers of those that are. */
 const MAX_HELD = 200;
+/** Grants that wait for others to be stored with them, at most. */
+const MAX_GROUPED_GRANTS = 64;
 /** Limit for a fetch that asks again and again while it waits. */
 const MAX_REPLIES = 8;
 
@@ -375,7 +377,12 @@ function acquire(
   }
   turn.state.politeness = counted;
   if (urgent) unsent.delete(fetch_id);
-  grantDueSlots(turn, limits, record);
+  // Where several may be granted at once, those that wait in the mailbox are stored with this one. The tick is for a mailbox whose
+  // messages grant nothing.
+  const isGrouped =
+    turn.queued > 0 && limits.min_delay_ms === 0 && !urgent && sizeOf(queue) < MAX_GROUPED_GRANTS;
+  if (isGrouped) turn.setTimer(now_ms, "tick", null);
+  else grantDueSlots(turn, limits, record);
   return DEFERRED;
 }
 

@@ -95,6 +95,7 @@ function newTurn(
     key,
     now_ms,
     last_flush_ms: activation.flushed_ms,
+    queued: activation.queue.length,
     random: node.nextRandom,
     state: activation.state,
     deferReply: () => entry.reply_to,
