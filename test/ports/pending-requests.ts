@@ -14,6 +14,7 @@ import {
   pendingRequests,
   recoverPending,
 } from "../../gateway/pending-requests.ts";
+import { storeAnswered } from "../../gateway/metering.ts";
 import { type LedgerBatch, rowsOf } from "../../schemas/ledger-batch.ts";
 import { ledgerRow, partsOf } from "../harness/ledger-row.ts";
 
@@ -92,9 +93,13 @@ export function pendingRequestsSuite(open: () => Promise<Documents>): void {
     const law = fc.asyncProperty(
       fc.array(CALL, { minLength: 1, maxLength: 40, size: "max" }),
       fc.integer({ min: 1, max: 60 }),
-      fc.boolean(),
-      fc.boolean(),
-      async (calls, dies_at, isApplied, atOnce) => {
+      fc.record({
+        isApplied: fc.boolean(),
+        atOnce: fc.boolean(),
+        isBeside: fc.boolean(),
+        early_ms: tens(20),
+      }),
+      async (calls, dies_at, { isApplied, atOnce, isBeside, early_ms }) => {
         const customer = `customer-${++runs}`;
         const clock = virtualClock(NOW_MS);
         const gateway = mortal(documents, dies_at, isApplied);
@@ -111,7 +116,9 @@ export function pendingRequestsSuite(open: () => Promise<Documents>): void {
           begun.add(request_id);
           await wait(takes_ms);
           if (fate === "stuck") return;
-          if (fate === "answered")
+          if (fate === "answered" && isBeside)
+            await storeAnswered({ ledger, pending }, { customer, row }, ...partsOf(row));
+          else if (fate === "answered")
             await ledger.store(customer, ...partsOf(row), { within_ms: pending.gatherMs() });
           (fate === "answered" ? answered : refused).add(request_id);
           pending.end(request_id);
@@ -120,10 +127,13 @@ export function pendingRequestsSuite(open: () => Promise<Documents>): void {
         gateway.kill();
         await gateway.settled();
 
-        const later = virtualClock(clock.now() + PENDING_TTL_MS);
+        // At first only some of its documents may be old enough.
+        const later = virtualClock(clock.now() + PENDING_TTL_MS - early_ms);
         const spentBy = async () => 7;
         const recover = () =>
           recoverPending({ documents, clock: later, log, spentBy }, atOnce ? 0 : PENDING_TTL_MS);
+        await until(later, Promise.all([recover(), recover()]));
+        await later.advance(early_ms);
         await until(later, Promise.all([recover(), recover()]));
         await until(later, recover());
 
