@@ -12,19 +12,8 @@ import type { Documents } from "../cluster/ports/documents.ts";
 import { BODY_TAG_COLLECTIONS, bodyTag } from "../cluster/body-refs.ts";
 import { compiled } from "../cluster/contracts/compiled.ts";
 import { type BodyGrant, BodyRight } from "../schemas/accounts.ts";
-import { collection } from "../cluster/collection.ts";
+import { BODY_GRANTS, grantExpiry, grantKey, RENEW_AFTER_MS, storeGrant } from "../records/body-grants.ts";
 
-/** By `<digest>:<project>`. */
-export const BODY_GRANTS = collection<BodyGrant>("body_grants", { expires: true });
-
-const DAY_MS = 24 * 60 * 60_000;
-/** How long a project may download a body after it last retrieved it. */
-export const BODY_GRANT_TTL_MS = 30 * DAY_MS;
-/** Retrieving a body again within a day writes nothing; grants last this much longer instead. */
-const RENEW_AFTER_MS = DAY_MS;
-/** When a grant ends that was stored then. */
-export const grantExpiry = (retrieved_at_ms: number): number =>
-  retrieved_at_ms + BODY_GRANT_TTL_MS + RENEW_AFTER_MS;
 const RIGHTS_AT_ONCE = 100;
 const bodyRight = compiled(BodyRight);
 /** Grants in memory, of some 300 bytes each. */
@@ -115,7 +104,7 @@ export function openBodyGrants({ documents, clock }: { documents: Documents; clo
     async find(project, sha256) {
       const isValid = ({ retrieved_at_ms }: Pick<BodyGrant, "retrieved_at_ms">): boolean =>
         clock.now() < grantExpiry(retrieved_at_ms);
-      const grant = await BODY_GRANTS.get(documents, keyOf(project, sha256));
+      const grant = await BODY_GRANTS.get(documents, grantKey(project, sha256));
       if (grant && isValid(grant)) return grant;
       for (const name of BODY_TAG_COLLECTIONS)
         for await (const right of rightsIn(documents, name, project, sha256))
@@ -125,19 +114,7 @@ export function openBodyGrants({ documents, clock }: { documents: Documents; clo
   };
 }
 
-const keyOf = (project: string, sha256: string): string => `${sha256}:${project}`;
-
 const grantOf = ({ project: _, ...grant }: BodyRight): Omit<BodyGrant, "sha256"> => grant;
-
-/** Stores a grant as a document of its own, unless a later one of the project is there. Throws Fault. */
-export async function storeGrant(documents: Documents, project: string, grant: BodyGrant): Promise<void> {
-  const options = { expires_at_ms: grantExpiry(grant.retrieved_at_ms) };
-  const isLater = (stored: BodyGrant | null): boolean =>
-    stored !== null && stored.retrieved_at_ms > grant.retrieved_at_ms;
-  // Most are new, so nothing is read first.
-  const change = (stored: BodyGrant | null) => (isLater(stored) ? null : { value: grant, options });
-  await BODY_GRANTS.update(documents, keyOf(project, grant.sha256), change, null);
-}
 
 /** The rights of a project in the documents that keep a body, which are few: those of one page each. */
 async function* rightsIn(

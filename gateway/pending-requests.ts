@@ -75,10 +75,11 @@ interface Waiting {
   readonly stored: PromiseWithResolvers<Group>;
 }
 
-interface PendingDocument {
-  /** Of requests that began. */
+/** The requests that were stored together. */
+export interface PendingDocument {
+  /** Rows of requests that began. */
   readonly rows: readonly PendingRow[];
-  /** Of answered requests, as the ledger gets them. Absent: there are none. */
+  /** Rows of answered requests, as the ledger gets them. Absent: there are none. */
   readonly answered?: readonly PendingRow[];
 }
 

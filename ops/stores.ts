@@ -25,7 +25,7 @@ export const REBUILDABLE = FEATURES.flatMap(({ collections }: Pick<AnyFeature, "
   collections.filter(({ rebuildable }) => rebuildable === true).map(({ name }) => name),
 );
 
-/** Those of them that a store may lose in a crash. */
+/** Caches whose documents a store may lose in a crash. */
 const LOSABLE = FEATURES.flatMap(({ collections }: Pick<AnyFeature, "collections">) =>
   collections
     .filter(({ rebuildable, durable }) => rebuildable === true && durable !== true)

@@ -636,7 +636,7 @@ export const BodyGrant = Type.Object({
 });
 export type BodyGrant = Static<typeof BodyGrant>;
 
-/** The same as a document has it that keeps the body anyway (`right`): the digest stands beside it. */
+/** A grant in a document that keeps the body anyway (`right`): the digest stands beside it. */
 export const BodyRight = Type.Object({ project: Type.String(), ...Type.Omit(BodyGrant, ["sha256"]).properties });
 export type BodyRight = Static<typeof BodyRight>;
 

@@ -5,7 +5,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import type { TSchema } from "typebox";
 import { describe, expect, test } from "vitest";
-import { BODY_GRANT_TTL_MS } from "../gateway/body-access.ts";
+import { BODY_GRANT_TTL_MS } from "../records/body-grants.ts";
 import { MAX_BODY_BYTES } from "../gateway/route.ts";
 import { WAIT_BEYOND_TIMEOUT_MS, WAIT_MS } from "../gateway/with-deadline.ts";
 import { Ready } from "../gateway/routes/status.ts";

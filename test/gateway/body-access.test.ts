@@ -3,7 +3,8 @@ import { expect, test } from "vitest";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
 import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 import { bodyTag } from "../../cluster/body-refs.ts";
-import { openBodyGrants, storeGrant } from "../../gateway/body-access.ts";
+import { openBodyGrants } from "../../gateway/body-access.ts";
+import { storeGrant } from "../../records/body-grants.ts";
 
 const BODY = { sha256: "a".repeat(64), content_type: "text/html", body_kind: "origin" } as const;
 const DAY_MS = 86_400_000;

@@ -7,7 +7,7 @@ import { bodyRefs, bodyTag } from "../../../cluster/body-refs.ts";
 import { wasReadFromStore } from "../../../cluster/role-wire.ts";
 import { sha256Of } from "../../../cluster/ports/blobs.ts";
 import type { Documents, PutOptions, Versioned } from "../../../cluster/ports/documents.ts";
-import { grantExpiry, storeGrant } from "../../../gateway/body-access.ts";
+import { grantExpiry, storeGrant } from "../../../records/body-grants.ts";
 import {
   EMPTY_RECORD,
   type FetchAnswer,
@@ -180,7 +180,7 @@ export function pageStore({
   }
 
   /**
-   * What a page has that is replaced: the right to its body until that ends, and the body as long as the page would be, because its
+   * Keeps what a page has that is replaced: the right to its body until that ends, and the body as long as the page would be, because its
    * record may still be on its way to a caller.
    */
   async function keepReplaced(

@@ -8,7 +8,7 @@ import { findBody } from "../../../../cluster/read-body.ts";
 import { asCachedPage } from "../../../crawl/fetch/freshness.ts";
 import type { StoredPage } from "../../../crawl/fetch/run.ts";
 import { PAGES } from "../../../crawl/fetch/collections.ts";
-import { BODY_GRANTS } from "../../../../gateway/body-access.ts";
+import { BODY_GRANTS } from "../../../../records/body-grants.ts";
 
 const LISTED_AT_ONCE = 50;
 const PROJECTS_AT_ONCE = 1_000;
