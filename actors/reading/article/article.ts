@@ -5,7 +5,7 @@
 import type { ArticleMeta, PageFormats, PageVerdict } from "../../../schemas/fetch.ts";
 import { besideProducts } from "./beside-products.ts";
 import { commentsOf, findComments } from "./comments.ts";
-import { featuresOf, readTraits, type Traits } from "./features.ts";
+import { type Features, featuresOf, readTraits, type Traits } from "./features.ts";
 import type { PageComment } from "../../../schemas/page-data.ts";
 import { findGroups } from "./groups.ts";
 import { isDocumentation, isForumLike, isThread, kindOf, type PageKind } from "./kind.ts";
@@ -78,16 +78,13 @@ export interface ReadHtml {
   readonly note: string | null;
 }
 
-export interface Survey {
+export interface Survey extends Features {
   readonly page: Page;
   readonly lines: readonly Line[];
   /** Lines that the rules for articles select. */
   readonly prose: ReadonlySet<number>;
   readonly peers: Peers;
   readonly traits: Traits;
-  /** The features of all lines, `width` numbers for each line. */
-  readonly rows: Float32Array;
-  readonly width: number;
 }
 
 /** The lines of a page with their features, before any is chosen. The training bench reads the same. */
@@ -109,7 +106,7 @@ export function surveyOf(tree: Tree, linked: LinkedData, url: string): Survey {
   const groups = findGroups(page, url);
   const traits = readTraits(page, linked, groups, chosen, prose_chars, url);
   const peers = peersOf(page, lines, groups);
-  const { rows, width } = featuresOf(page, {
+  const features = featuresOf(page, {
     lines,
     peers,
     groups,
@@ -119,13 +116,13 @@ export function surveyOf(tree: Tree, linked: LinkedData, url: string): Survey {
     prose,
     title: tree.title,
   });
-  return { page, lines, prose, peers, traits, rows, width };
+  return { page, lines, prose, peers, traits, ...features };
 }
 
 /** For each line of a page, the chance that it is text. */
 export type Weigh = (survey: Survey) => number[];
 
-const likely: Weigh = ({ rows, width }) => chancesOf(rows, width);
+const likely: Weigh = ({ rows, width, shared }) => chancesOf(rows, width, shared);
 
 export interface ReadHtmlOptions {
   /** Overridden by the training benches, which learn weights and judge them on other pages. */

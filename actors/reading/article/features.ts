@@ -20,6 +20,7 @@ import {
 import type { Groups } from "./groups.ts";
 import { isCommonEnglish } from "./language.ts";
 import { isProse, PEER_FEATURES, peerFeatures, type Peers } from "./peers.ts";
+import type { SharedColumns } from "./score.ts";
 import type { Tree } from "./tree.ts";
 
 /**
@@ -298,8 +299,15 @@ export interface Context {
   readonly peers: Peers;
 }
 
-/** A row of FEATURES numbers for each line. */
-export function featuresOf(page: Page, context: Context): { rows: Float32Array; width: number } {
+export interface Features {
+  /** `width` numbers for each line. */
+  readonly rows: Float32Array;
+  readonly width: number;
+  /** The columns of the page's traits. */
+  readonly shared: SharedColumns;
+}
+
+export function featuresOf(page: Page, context: Context): Features {
   const { tree } = page;
   const { lines, groups, traits, chosen, whole, prose } = context;
   const above = inherit(page);
@@ -335,6 +343,7 @@ export function featuresOf(page: Page, context: Context): { rows: Float32Array; 
   const traitValues = Float32Array.from(traits.values);
   let rows = new Float32Array(0);
   let width = 0;
+  let shared: SharedColumns = { from: 0, to: 0 };
   let headingAt = -1;
   let headingKind = 0;
   let headingLevel = 0;
@@ -399,6 +408,8 @@ export function featuresOf(page: Page, context: Context): { rows: Float32Array; 
     if (rows.length === 0) {
       width = values.length + SHORT_LINES.length + NEIGHBOURS.length * 5 + traitValues.length + PEER_FEATURES;
       rows = new Float32Array(count * width);
+      const from = values.length + SHORT_LINES.length + NEIGHBOURS.length * 5;
+      shared = { from, to: from + traitValues.length };
     }
     let at = i * width;
     rows.set(values, at);
@@ -420,7 +431,7 @@ export function featuresOf(page: Page, context: Context): { rows: Float32Array; 
     rows.set(traitValues, at);
     writePeerFeatures(i, rows, at + traitValues.length);
   }
-  return { rows, width };
+  return { rows, width, shared };
 }
 
 /** Lines of the same text. */

@@ -63,14 +63,62 @@ export function sumTrees({ column, border, right, roots }: Trees, rows: Float32A
   return sum;
 }
 
+/** Columns that have the same value in every row of a page: from the first to behind the last. */
+export interface SharedColumns {
+  readonly from: number;
+  readonly to: number;
+}
+
+/**
+ * The trees for the rows of one page: what compares a shared column is decided, and the side that no row takes is left out. A third of
+ * the comparisons are of shared columns, and the leaves that the rows reach are the same.
+ */
+export function treesOfPage(trees: Trees, row: Float32Array, { from, to }: SharedColumns): Trees {
+  const column = new Int16Array(trees.column.length);
+  const border = new Float32Array(column.length);
+  const right = new Int32Array(column.length);
+  let count = 0;
+  /** Nodes whose left side is being copied: the right child of each, and its own place among the copies. */
+  const open: number[] = [];
+  /** Copies a subtree down to its leftmost leaf. */
+  const copyDown = (top: number): void => {
+    let node = top;
+    for (;;) {
+      const feature = trees.column[node]!;
+      if (feature >= from && feature < to) {
+        node = row[feature]! < trees.border[node]! ? node + 1 : trees.right[node]!;
+        continue;
+      }
+      column[count] = feature;
+      border[count] = trees.border[node]!;
+      count += 1;
+      if (feature < 0) return;
+      open.push(trees.right[node]!, count - 1);
+      node += 1;
+    }
+  };
+  const roots = trees.roots.map((root) => {
+    const copied = count;
+    copyDown(root);
+    while (open.length > 0) {
+      right[open.pop()!] = count;
+      copyDown(open.pop()!);
+    }
+    return copied;
+  });
+  return { column, border, right, roots };
+}
+
 let trees: Trees | undefined;
 
 /** For each row of features the chance that the line is text. */
-export function chancesOf(rows: Float32Array, width: number): number[] {
+export function chancesOf(rows: Float32Array, width: number, shared: SharedColumns): number[] {
+  if (rows.length === 0) return [];
   trees ??= readTrees(model.trees);
+  const own = treesOfPage(trees, rows, shared);
   const chances: number[] = [];
   for (let start = 0; start < rows.length; start += width)
-    chances.push(1 / (1 + Math.exp(-model.bias - sumTrees(trees, rows, start))));
+    chances.push(1 / (1 + Math.exp(-model.bias - sumTrees(own, rows, start))));
   return chances;
 }
 
