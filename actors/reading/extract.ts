@@ -43,18 +43,17 @@ const WARM_UP_ROUNDS = 4;
 /** Pages that a new reader of pages reads before its first task. */
 export const warm_ups = {
   page: async (): Promise<readonly ExtractTask[]> => {
-    const { WARM_UP_PAGES } = await import("./warm-up-pages.ts");
-    const url = "https://harbour.example/story";
-    const pages = WARM_UP_PAGES.map((html): ExtractTask => ({
-      bytes: Buffer.from(html),
-      url,
-      content_type: "text/html; charset=utf-8",
-      kind: "html",
-      now_ms: Date.UTC(2026, 0),
-    }));
-    // Half of the rounds with Markdown, as callers ask for it.
+    const { variedPage, WARM_UP_PAGES } = await import("./warm-up-pages.ts");
     return Array.from({ length: WARM_UP_ROUNDS }, (_, round) =>
-      pages.map((task) => ({ ...task, with_formats: round % 2 === 1 })),
+      WARM_UP_PAGES.map((html): ExtractTask => ({
+        bytes: Buffer.from(variedPage(html, round)),
+        url: "https://harbour.example/story",
+        content_type: "text/html; charset=utf-8",
+        kind: "html",
+        now_ms: Date.UTC(2026, 0),
+        // Half of the rounds, as callers ask for it.
+        with_formats: round % 2 === 1,
+      })),
     ).flat();
   },
 };

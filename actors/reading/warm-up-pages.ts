@@ -190,8 +190,41 @@ export const CONTENT_PAGES: readonly string[] = [
   ...LANGUAGES.map(article),
 ];
 
+/** The odd ones first: what V8 has seen before it optimises a function drops no optimised code later. */
 export const WARM_UP_PAGES: readonly string[] = [
-  ...CONTENT_PAGES,
   ...[0, 5, 9].map((first) => odd(first, 30)),
   ...BARE,
+  ...CONTENT_PAGES,
 ];
+
+/** Each of them changes a tag; tags of other numbers stay as they are. Names and numbers differ from tag to tag. */
+const VARIATIONS: readonly ((tag: string, n: number) => string)[] = [
+  (tag, n) => `${tag} id="n${n}" class="c${n % 83} col-md-${n % 12} is_active"`,
+  (tag, n) => `${tag} style='margin:${n % 9}px' data-n=${n}`,
+  (tag, n) => `${n % 1_000} &amp; ${tag}`,
+  (tag, n) => `<span class="widget-${n % 19} meta__item">${n}. 05. 2024</span>${tag}`,
+  (tag, n) => `<br>${tag} title="T ${n}" role="note" lang=en`,
+];
+const END_VARIATIONS: readonly ((tag: string) => string)[] = [
+  (tag) => `<!-- -->${tag}`,
+  // An end tag without its element, and an element that stays open.
+  (tag) => (tag === "</a" ? tag : "</i"),
+];
+const VARIED = 11;
+/** Punctuation of CONTENT_PAGES outside Latin-1. */
+const WIDE = /[\u2013-\u2026]/g;
+
+/**
+ * The same page with other tags, attributes and short lines in each round, in every second one with characters of one byte where its
+ * language has no others: V8 drops optimised code at what it has not seen, and a page that is read again shows it nothing.
+ */
+export function variedPage(html: string, round: number): string {
+  if (round === 0) return html;
+  const narrow = round % 2 === 0 ? html.replace(WIDE, "-") : html;
+  let n = round * 7;
+  return narrow.replace(/<\/?(?:p|div|li|ul|span|a|td|h[2-4]|section|em)\b/g, (tag) => {
+    n = (n * 31 + 17) % 10_007;
+    if (tag.startsWith("</")) return END_VARIATIONS[n % VARIED]?.(tag) ?? tag;
+    return VARIATIONS[n % VARIED]?.(tag, n) ?? tag;
+  });
+}
