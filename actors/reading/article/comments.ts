@@ -6,7 +6,7 @@
 import type { PageComment } from "../../../schemas/page-data.ts";
 import { comparableChars } from "../content/comparable-chars.ts";
 import { parseDate } from "./dates.ts";
-import type { Line } from "./lines.ts";
+import { firstText, type Line } from "./lines.ts";
 import { isHeading, namedLike, type Page } from "./marks.ts";
 import { collapse, type Tree, unmarked } from "./tree.ts";
 
@@ -164,7 +164,7 @@ class CommentSearch {
     this.#lines = lines;
     this.#now_ms = now_ms;
     this.#isDated = datedLines(lines, now_ms);
-    this.#starts = Int32Array.from(lines, ({ pieces, node }) => pieces.find((piece) => piece >= 0) ?? node);
+    this.#starts = Int32Array.from(lines, (line) => firstText(page.tree, line));
     this.#isAuthorName = namedLike(page.names, NAMED_AUTHOR);
   }
 

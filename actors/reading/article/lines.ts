@@ -26,6 +26,10 @@ export interface Line {
 /** In a line's pieces: a space that is not in the page. */
 export const SPACE = -1;
 
+/** The text that a line begins with. Blanks before it may stand in other elements: between the cells of a row, before a link. */
+export const firstText = (tree: Tree, { pieces, node }: Line): number =>
+  pieces.find((piece) => piece !== SPACE && tree.chars[piece]! > 0) ?? node;
+
 const SEPARATED = new Set(["a", "span", "button", "label", "td", "th", "time", "input", "img", "summary"]);
 
 /** Lines of a page: one for each block, `<br>` and row; cells and neighbouring labels are kept apart by a space; `pre` keeps its own lines. */

@@ -4,7 +4,7 @@
  * them the same element, which holds nearly all of what the part says. Signatures are no text.
  */
 import { datedLines } from "./comments.ts";
-import type { Line } from "./lines.ts";
+import { firstText, type Line } from "./lines.ts";
 import { namedLike, type Page } from "./marks.ts";
 import { firstClass } from "./tree.ts";
 
@@ -103,7 +103,7 @@ class PostSearch {
   constructor(page: Page, lines: readonly Line[], chances: readonly number[]) {
     this.#page = page;
     this.#lines = lines;
-    this.#starts = Int32Array.from(lines, ({ pieces, node }) => pieces.find((piece) => piece >= 0) ?? node);
+    this.#starts = Int32Array.from(lines, (line) => firstText(page.tree, line));
     this.#chances = chances;
     this.#isSignature = namedLike(page.names, NAMED_SIGNATURE);
     this.#likely = new Float64Array(lines.length + 1);

@@ -2,8 +2,7 @@
  * Headings whose section was left out: below such a heading the page has lines, but none of them is text, and the next line of the text is a
  * heading of its level or above. It only leaves lines out.
  */
-import type { Line } from "./lines.ts";
-import { SPACE } from "./lines.ts";
+import { firstText, type Line } from "./lines.ts";
 import { isHeading } from "./marks.ts";
 import type { Tree } from "./tree.ts";
 
@@ -43,7 +42,7 @@ export function withoutHollowHeadings(
 const NO_HEADING = 9;
 
 function headingLevel(tree: Tree, line: Line): number {
-  let up = line.pieces.find((piece) => piece !== SPACE) ?? line.node;
+  let up = firstText(tree, line);
   for (let level = 0; up > 0 && level < LEVELS_MAX; up = tree.parent[up]!, level += 1)
     if (isHeading(tree.tag[up]!)) return Number(tree.tag[up]![1]);
   return NO_HEADING;

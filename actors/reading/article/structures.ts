@@ -3,8 +3,7 @@
  * list (or terms and definitions) in the middle of the text, the cells of a table's row, the header of a table, and a table of data as a
  * whole. It only adds lines.
  */
-import type { Line } from "./lines.ts";
-import { SPACE } from "./lines.ts";
+import { firstText, type Line } from "./lines.ts";
 import { isHeading } from "./marks.ts";
 import type { Tree } from "./tree.ts";
 
@@ -222,9 +221,7 @@ interface Parts {
 
 function partsOf(tree: Tree, line: Line): Parts {
   let [heading, row, list] = [false, -1, -1];
-  // Blanks before a row's first cell are in no cell.
-  const first = line.pieces.find((piece) => piece !== SPACE && tree.chars[piece]! > 0) ?? line.node;
-  for (let up = first, level = 0; up > 0 && level < LEVELS_MAX; up = tree.parent[up]!, level += 1) {
+  for (let up = firstText(tree, line), level = 0; up > 0 && level < LEVELS_MAX; up = tree.parent[up]!, level += 1) {
     const tag = tree.tag[up]!;
     if (isHeading(tag)) heading = true;
     else if (row < 0 && (tag === "td" || tag === "th")) row = tree.parent[up]!;

@@ -20,6 +20,13 @@ const ATTRIBUTE_CHARS_MAX = 2_048;
 const ATTRIBUTE_SOURCE_CHARS_MAX = 8 * ATTRIBUTE_CHARS_MAX;
 const TEXT_CHARS_MAX = 5_000_000;
 const FORMATTING_MAX = 50_000;
+/** A `<textarea>` of the text: a sample of code, of several lines. */
+const AREA_CHARS_MAX = 20_000;
+const AREA_BREAKS_MIN = 2;
+/** Markup to be copied into another page, and templates of scripts. */
+const NO_SAMPLE = /^\s*(?:<|&lt;|\{[{%])/i;
+const ICONS_MAX = 10_000;
+const ICON_LABEL_CHARS_MAX = 200;
 const FORMULAS_MAX = 10_000;
 const FORMULA_CHARS_MAX = 2_048;
 const SCRIPTS_MAX = 64;
@@ -40,6 +47,15 @@ export interface FormattingMark {
   readonly offset: number;
   /** The element that contains it: behind its end the mark has no effect. */
   readonly parent: number;
+}
+
+/** A picture in a cell of a table whose element opens no node: an `<i>` of an icon font, or an `<svg>`. */
+export interface Icon {
+  /** The next node; the number of nodes of the cell so far, where the cell ends with the icon. */
+  readonly node: number;
+  readonly classes: string;
+  /** Its `aria-label`, its `title`, or the `<title>` in it. */
+  label: string;
 }
 
 export interface Tree {
@@ -71,6 +87,8 @@ export interface Tree {
   readonly formulas: readonly number[];
   /** In document order; empty unless they were asked for. */
   readonly formatting: readonly FormattingMark[];
+  /** In document order; empty unless formatting was asked for. */
+  readonly icons: readonly Icon[];
   /** Which limits were met. */
   readonly capped: readonly string[];
 }
@@ -152,18 +170,16 @@ const allAttributes = ({ class: classes, id, href, role, style }: Attributes): A
   itemprop: undefined, datetime: undefined, title: undefined, "aria-hidden": undefined, "data-component": undefined,
   "data-testid": undefined, lang: undefined, type: undefined, src: undefined, "http-equiv": undefined, pubdate: undefined,
   alt: undefined, colspan: undefined, rowspan: undefined, start: undefined, width: undefined, height: undefined,
-  "data-src": undefined, alttext: undefined, encoding: undefined, "data-lang": undefined, "data-language": undefined,
+  "data-src": undefined, alttext: undefined, encoding: undefined, "data-lang": undefined, "data-language": undefined, "aria-label": undefined,
 }); // prettier-ignore
 const VALUES_WITH_FORMATS = new Set(Object.keys(allAttributes(fewAttributes())));
 /** Some are read for Markdown and the list of images only. */
 const VALUES = VALUES_WITH_FORMATS.difference(
-  new Set("alt colspan rowspan start width height data-src data-lang data-language".split(" ")),
+  new Set("alt colspan rowspan start width height data-src data-lang data-language aria-label".split(" ")),
 );
 /** Nothing reads their values, but an element that has one of them has attributes. */
 const ATTRIBUTES_SEEN =
-  "itemtype itemscope itemid aria-label aria-expanded data-test-id charset data-type data-block-name".split(
-    " ",
-  );
+  "itemtype itemscope itemid aria-expanded data-test-id charset data-type data-block-name".split(" ");
 const ATTRIBUTE_NAMES = new KnownNames([...VALUES_WITH_FORMATS, ...ATTRIBUTES_SEEN]);
 
 /** Single plain spaces are left out: most texts have no other white space and are returned as they are. */
@@ -262,6 +278,7 @@ export function buildTree(html: string, with_formatting = false): Tree {
   const jsonLd: string[] = [];
   const scripts: string[] = [];
   const formatting: FormattingMark[] = [];
+  const icons: Icon[] = [];
   const formulas: number[] = [];
   const capped = new Set<string>();
   let base: string | null = null;
@@ -286,6 +303,11 @@ export function buildTree(html: string, with_formatting = false): Tree {
   let skip_depth = 0;
   /** The formula that is open; its TeX comes from its attribute, or else from an annotation that `isTex` while it is read. */
   let formula: { tex: string; annotation: string; isTex: boolean } | null = null;
+  /** The picture that is open, and whether its title is being read. */
+  let icon: Icon | null = null;
+  let in_icon_title = false;
+  /** Where the content of the `<textarea>` stands that is open, if it may be text. */
+  let area: { start: number; stop: number } | null = null;
   let script: { parts: string[]; length: number; limit: number; json: boolean } | null = null;
   let in_title = false;
   let title_parts = "";
@@ -337,6 +359,9 @@ export function buildTree(html: string, with_formatting = false): Tree {
     if (skipping !== "") {
       if (formula?.isTex === true && formula.annotation.length <= FORMULA_CHARS_MAX)
         formula.annotation += decoded(html.slice(start, stop), decodeHTML);
+      if (area && stop - start <= AREA_CHARS_MAX) area = { start, stop };
+      if (icon && in_icon_title && icon.label.length < ICON_LABEL_CHARS_MAX)
+        icon.label += decoded(html.slice(start, stop), decodeHTML);
       return;
     }
     if (text_chars >= TEXT_CHARS_MAX) {
@@ -354,6 +379,37 @@ export function buildTree(html: string, with_formatting = false): Tree {
     if (!with_formatting || tag.length >= NODES_MAX || formatting.length >= FORMATTING_MAX) return;
     const above = stack[stack.length - 1]!;
     formatting.push({ tag: marked, opens, node: tag.length, offset: pending.length, parent: above });
+  };
+
+  /** What a visitor may change or send, or does not see, is no text. */
+  const isShownArea = (attributesHere: Attributes | null): boolean =>
+    (open.get("form") ?? 0) === 0 &&
+    attributesHere?.["hidden"] === undefined &&
+    attributesHere?.["aria-hidden"] !== "true" &&
+    !/display\s*:\s*none/i.test(attributesHere?.["style"] ?? "");
+
+  const isSample = (text: string): boolean =>
+    !NO_SAMPLE.test(text) && (text.trim().match(/\n/g) ?? []).length >= AREA_BREAKS_MIN;
+
+  const writeArea = ({ start, stop }: { readonly start: number; readonly stop: number }): void => {
+    if (!isSample(html.slice(start, stop))) return;
+    name = "pre";
+    opened(false);
+    append(start, stop);
+    closed("pre");
+  };
+
+  const iconOf = (attributesHere: Attributes | null): Icon | null => {
+    if (!with_formatting || icons.length >= ICONS_MAX) return null;
+    if ((open.get("td") ?? 0) + (open.get("th") ?? 0) === 0) return null;
+    const label = attributesHere?.["aria-label"] ?? attributesHere?.["title"] ?? "";
+    const found = {
+      node: tag.length,
+      classes: attributesHere?.["class"] ?? "",
+      label: label.slice(0, ICON_LABEL_CHARS_MAX),
+    };
+    icons.push(found);
+    return found;
   };
 
   const writeFormula = ({ tex, annotation }: { tex: string; annotation: string }): void => {
@@ -387,6 +443,7 @@ export function buildTree(html: string, with_formatting = false): Tree {
     if (skipping !== "") {
       if (opening === skipping && !self_closing) skip_depth += 1;
       if (formula) formula.isTex = opening === "annotation" && isTexType(attributesHere?.["encoding"]);
+      if (icon) in_icon_title = opening === "title" && icon.label === "";
       return;
     }
     if (opening === "" || in_title || script) return;
@@ -421,6 +478,8 @@ export function buildTree(html: string, with_formatting = false): Tree {
     if (opening === "iframe" && attributesHere?.["src"] && scripts.length < HOSTS_MAX)
       scripts.push(attributesHere["src"]);
     if (SKIPPED.has(opening)) {
+      if (opening === "textarea" && isShownArea(attributesHere)) area = { start: 0, stop: 0 };
+      if (opening === "svg") icon = iconOf(attributesHere);
       // A void-like svg (`<svg/>`) ends where it begins.
       if (self_closing && (opening === "svg" || opening === "math")) return;
       skipping = opening;
@@ -436,6 +495,7 @@ export function buildTree(html: string, with_formatting = false): Tree {
     }
     if (FORMATTING.has(opening)) {
       mark(opening, true);
+      if (opening === "i") iconOf(attributesHere);
       return;
     }
     flush();
@@ -506,8 +566,14 @@ export function buildTree(html: string, with_formatting = false): Tree {
       // The end of the page's frame also ends what was never closed.
       if (skip_depth === 0 || closing === "main" || closing === "body") skipping = "";
       if (formula && closing === "annotation") formula.isTex = false;
+      if (closing === "title") in_icon_title = false;
       if (formula && skipping === "") writeFormula(formula);
-      if (skipping === "") formula = null;
+      if (skipping === "") formula = icon = null;
+      if (area && skipping === "") {
+        const content = area;
+        area = null;
+        writeArea(content);
+      }
       return;
     }
     if (closing === "title") {
@@ -614,6 +680,7 @@ export function buildTree(html: string, with_formatting = false): Tree {
     base,
     formulas,
     formatting,
+    icons,
     capped: [...capped],
   };
 }

@@ -1,5 +1,5 @@
 /** Blocks of code: their fences and language, and code that stands in no `pre`. Which lines are text is decided elsewhere. */
-import { type Line, SPACE } from "../article/lines.ts";
+import { firstText, type Line, SPACE } from "../article/lines.ts";
 import type { Tree } from "../article/tree.ts";
 
 const LANGUAGE =
@@ -108,7 +108,7 @@ export function codeOfElement(tree: Tree, lines: readonly Line[], first: number)
 
 function verbatimAround(tree: Tree, line: Line): number {
   let code = -1;
-  let up = line.pieces.find((piece) => piece !== SPACE && tree.chars[piece]! > 0) ?? 0;
+  let up = firstText(tree, line);
   for (let level = 0; up > 0 && level < CODE_LEVELS_MAX; up = tree.parent[up]!, level += 1) {
     if (tree.tag[up] === "pre") return -1;
     if (tree.tag[up] === "code" && VERBATIM.test(tree.attributes[up]?.["style"] ?? "")) code = up;

@@ -2,8 +2,7 @@
  * The lines of a page's text as GitHub Flavored Markdown, written from the tree the lines come from: the same lines in
  * the same order, with headings, lists, quotes, code, tables, emphasis, images and absolute links, and no HTML.
  */
-import type { Line } from "../article/lines.ts";
-import { SPACE } from "../article/lines.ts";
+import { firstText, type Line, SPACE } from "../article/lines.ts";
 import { isHeading, type Page } from "../article/marks.ts";
 import { letters } from "../article/title.ts";
 import { wordsIn } from "../article/word-count.ts";
@@ -79,7 +78,7 @@ function* blocksOf({ page, lines: all, url, unseen, title }: MarkdownSource): Ge
   const base = baseOf(tree, url);
   const { spansOf } = spanReader(page, base);
   const images = imagesBetween(page, lines, unseen, base);
-  const headings = lines.map((each) => headingAround(tree, firstOf(each)));
+  const headings = lines.map((each) => headingAround(tree, firstText(tree, each)));
   const cards = cardTitles(tree, lines, headings, base);
   const lineSpans = (line: Line): Span[] =>
     line.pieces.flatMap((piece) => (piece === SPACE || tree.tag[piece] !== "#text" ? BLANK : spansOf(piece)));
@@ -87,7 +86,7 @@ function* blocksOf({ page, lines: all, url, unseen, title }: MarkdownSource): Ge
   const layouts = new Set<number>();
   for (let i = 0; i < lines.length;) {
     const line = lines[i]!;
-    const first = firstOf(line);
+    const first = firstText(tree, line);
     for (const image of images.before(first)) yield image;
     const table = tableAround(tree, first);
     const isOpen = table >= 0 && !layouts.has(table) && !isAround(headings[i]!, table);
@@ -141,8 +140,6 @@ function* blocksOf({ page, lines: all, url, unseen, title }: MarkdownSource): Ge
   }
 }
 
-const firstOf = (line: Line): number => line.pieces.find((piece) => piece !== SPACE) ?? line.node;
-
 /**
  * Headings that are a link to another page as a whole, with few words below: they are titles of cards and head no section. What most
  * such headings of a level are, all of that level are.
@@ -190,7 +187,7 @@ function titleLine(tree: Tree, lines: readonly Line[], title: string): number {
   return lines.findIndex(
     (line, i) =>
       line.text.length <= 2 * title.length + 20 &&
-      (i === 0 || headingAround(tree, firstOf(line)) > 0) &&
+      (i === 0 || headingAround(tree, firstText(tree, line)) > 0) &&
       letters(line.text) === wanted,
   );
 }

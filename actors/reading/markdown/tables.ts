@@ -1,7 +1,8 @@
 /** The lines of a data table as a GFM table. A table that only lays a page out is not one: its lines stay lines. */
 import { type Line, SPACE } from "../article/lines.ts";
 import type { Tree } from "../article/tree.ts";
-import { BLANK, inlineMarkdown, type Span } from "./inline.ts";
+import { BLANK, inlineMarkdown, PLAIN, type Span } from "./inline.ts";
+import { pictureWords } from "./cell-pictures.ts";
 import { pipeTable } from "./pipe-table.ts";
 
 /** Wider tables, or tables of more cells (repeated ones included), stay lines. */
@@ -53,7 +54,9 @@ export function tableMarkdown(
   const grid = gridOf(tree, table, cells);
   if (grid === null) return null;
   const markdown = pipeTable(
-    grid.map((row) => row.map((cell, column) => (cell && !isRest(row, column) ? cellMarkdown(cell) : ""))),
+    grid.map((row) =>
+      row.map((cell, column) => (cell && !isRest(row, column) ? cellMarkdown(tree, cell) : "")),
+    ),
   );
   return { outside, markdown };
 }
@@ -77,7 +80,10 @@ function isOfLists(tree: Tree, table: number): boolean {
 const isRest = (row: readonly (Cell | null)[], column: number): boolean =>
   column > 0 && row.every((cell) => cell === row[0]);
 
-const cellMarkdown = (cell: Cell): string => (cell.markdown ??= inlineMarkdown(cell.spans, "cell"));
+const cellMarkdown = (tree: Tree, cell: Cell): string =>
+  (cell.markdown ??=
+    inlineMarkdown(cell.spans, "cell") ||
+    inlineMarkdown([{ text: pictureWords(tree, cell.node), style: PLAIN }], "cell"));
 
 function isInHeader(tree: Tree, node: number, table: number): boolean {
   for (let up = tree.parent[node]!; up > table; up = tree.parent[up]!)
@@ -167,7 +173,7 @@ function gridOf(tree: Tree, table: number, cells: ReadonlyMap<number, Cell>): (C
     };
     for (const node of nodes) {
       fromAbove();
-      const cell = cells.get(node) ?? null;
+      const cell = cells.get(node) ?? { node, spans: [], chars: 0 };
       const down = spanOf(tree, node, "rowspan") - 1;
       for (let across = spanOf(tree, node, "colspan"); across > 0; across -= 1) {
         if (row.length >= COLUMNS_MAX) return null;

@@ -55,6 +55,10 @@ describe("are told", () => {
       <li><div><cite class="fn">Ola K.</cite> <a href="#3">06.01.2012 22:01</a><p>${SAID[2]!.says}</p></div></li></ol>`,
     ],
     [
+      "by name, in a cell behind the blanks of its row",
+      `<table>\n<tr>\n<td id="komentarze">${each(({ by, at, says }) => `<b>${by}</b> <i>${at}</i><p>${says}</p>`)}</td></tr></table>`,
+    ],
+    [
       "by name, in a list of terms",
       `<dl class="reacties">${each(({ by, at, says }) => `<dt>${by}, ${at}</dt><dd>${says}</dd>`)}</dl>`,
     ],

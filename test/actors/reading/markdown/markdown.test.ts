@@ -464,6 +464,66 @@ test("captions of pictures and tables stay", () => {
   );
 });
 
+describe("a text area", () => {
+  const SAMPLE = "let low = 1;\nlet high = 8;\nwhile (low &lt; high) low += step;";
+  test("outside of forms is a block of code, in the text too", () => {
+    const area = `<textarea rows="3" readonly>\n${SAMPLE}\n</textarea>`;
+    expect(markdownOf(area)).toBe(`\`\`\`\n${SAMPLE.replace("&lt;", "<")}\n\`\`\``);
+    expect(read(AROUND + area + AROUND).text).toContain("while (low < high) low += step;");
+  });
+  test.each([
+    ["in a form", `<form><textarea name="comment">${SAMPLE}</textarea></form>`],
+    ["that is hidden", `<textarea hidden>${SAMPLE}</textarea>`],
+    ["that a style hides", `<textarea style="display: none">${SAMPLE}</textarea>`],
+    ["of one line", "<textarea>https://harbour.example/town/ferry</textarea>"],
+    [
+      "to be copied into a page",
+      `<textarea readonly>&lt;iframe src="/v">\n${SAMPLE}\n&lt;/iframe></textarea>`,
+    ],
+    ["of a template", `<textarea>{{#each ships}}\n${SAMPLE}\n{{/each}}</textarea>`],
+    ["of more than 20,000 characters", `<textarea>${`${SAMPLE}\n`.repeat(400)}</textarea>`],
+  ])("%s is not there", (_, area) => {
+    const { text, formats } = read(AROUND + area + AROUND);
+    expect({ text: text.includes("low"), markdown: formats!.markdown!.includes("low") }).toEqual({
+      text: false,
+      markdown: false,
+    });
+  });
+});
+
+describe("pictures in cells without text", () => {
+  const cellOf = (cell: string): string => {
+    const row = (name: string, inside: string): string => `<tr><td>${name}</td><td>${inside}</td></tr>`;
+    const table = `<table><tr><th>Feature</th><th>Basic</th></tr>${row("Chat", cell)}${row("Video", "later")}</table>`;
+    return /^\| Chat \| ?(.*?) ?\|$/m.exec(markdownOf(table))?.[1] ?? "no such row";
+  };
+  test.each([
+    ["its alternative text", '<img src="/a.png" alt="Partly | soon">', "Partly \\| soon"],
+    ["a tick by its alternative text", '<img src="/a.png" alt="Check mark">', "Yes"],
+    ["a tick by its file", '<img alt="" src="/uploads/2018/tick.png">', "Yes"],
+    ["a cross by its file", '<img alt="" src="/uploads/cross-32.png?v=2">', "No"],
+    ["a tick of an icon font", '<i class="fa-solid fa-check text-primary"></i>', "Yes"],
+    ["a cross of an icon font", '<i class="fas fa-times" aria-hidden="true"></i>', "No"],
+    ["a tick by the class of an element", '<div class="checkmark"></div>', "Yes"],
+    ["the label of an element", '<span role="img" aria-label="Limited"></span>', "Limited"],
+    ["the label of an svg", '<svg aria-label="Included"><path d="M0"/></svg>', "Included"],
+    ["the title in an svg", "<svg><title>Not &amp; never</title><path d='M0'/></svg>", "Not & never"],
+    ["a tick by the class of an svg", '<svg class="icon icon-x"><path d="M0"/></svg>', "No"],
+    ["two of them", '<img src="/v.png" alt="Visa"> <img src="/m.png" alt="Maestro">', "Visa, Maestro"],
+    ["nothing for a spacer", '<img src="/clear.gif" alt="" width="1">', ""],
+    ["nothing for an icon without a meaning", '<i class="fa fa-anchor"></i>', ""],
+    ["the text of a cell that has one", '<i class="fa fa-check"></i> in June', "in June"],
+  ])("%s", (_, cell, written) => {
+    expect(cellOf(cell)).toBe(written);
+  });
+
+  test("stand in no cell beside theirs", () => {
+    const cells = '<td><i class="fa fa-check"></i></td><td></td><td><svg aria-label="Soon"></svg></td>';
+    const table = `<table><tr><th>Name</th><th>A</th><th>B</th><th>C</th></tr><tr><td>Chat</td>${cells}</tr></table>`;
+    expect(markdownOf(table)).toContain("| Chat | Yes |  | Soon |");
+  });
+});
+
 const ROOT = "../shared/fixtures/pages";
 if (!existsSync(ROOT)) console.log("SKIPPED Markdown of real pages: ../shared/fixtures is not there");
 const SAMPLED = Number(process.env["MARKDOWN_SAMPLE"] ?? 24);
