@@ -13,7 +13,10 @@ interface Node {
   readonly value?: string;
   readonly url?: string;
   readonly children?: readonly Node[];
-  readonly position?: { readonly start: { readonly offset?: number } };
+  readonly position?: {
+    readonly start: { readonly offset?: number };
+    readonly end: { readonly offset?: number };
+  };
 }
 
 const words = (text: string): string => (text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []).join(" ");
@@ -35,14 +38,17 @@ function addressOf(address: string, base: string): string {
 export function structuresOf(markdown: string, base: string): Structures {
   const found: Structures = { headings: [], items: [], rows: [], links: [], code: [] };
   const add = (kind: keyof Structures, text: string): void => void (text !== "" && found[kind].push(text));
+  const sourceOf = ({ position }: Node): string =>
+    markdown.slice(position?.start.offset ?? 0, position?.end.offset ?? 0);
   const walk = (node: Node): void => {
     // All 620 headings of the gold Markdown that are underlined are code with a word a line, of which one is "=" or "-".
-    if (node.type === "heading" && markdown[node.position?.start.offset ?? -1] === "#")
-      add("headings", words(textOf(node)));
+    if (node.type === "heading" && sourceOf(node).startsWith("#")) add("headings", words(textOf(node)));
     if (node.type === "listItem") add("items", words(textOf(node)));
-    if (node.type === "tableRow") add("rows", words(textOf(node)));
+    // A paragraph directly below a table is a row of it by the standard, and none by what the gold Markdown means.
+    if (node.type === "tableRow" && sourceOf(node).includes("|")) add("rows", words(textOf(node)));
     if (node.type === "link") add("links", addressOf(node.url ?? "", base));
-    if (node.type === "code")
+    // Code of the gold Markdown stands in fences. Its indented blocks are parts of code that lost its fences: lines behind an empty one.
+    if (node.type === "code" && /^(?:`|~)/.test(sourceOf(node)))
       for (const line of (node.value ?? "").split("\n")) add("code", line.trim().replaceAll(/\s+/g, " "));
     for (const child of node.children ?? []) walk(child);
   };

@@ -161,7 +161,7 @@ function dataTables(
   const isData = ([table, { among, cells }]: [number, { among: number[]; cells: number[] }]): boolean => {
     const role = tree.attributes[table]?.["role"];
     if (role === "presentation" || role === "none" || nested.has(table)) return false;
-    const usual = cells[Math.floor(cells.length / 2)]!;
+    const usual = cells.toSorted((a, b) => a - b)[Math.floor(cells.length / 2)]!;
     const regular = cells.filter((count) => count === usual).length;
     if (cells.length < 2 || usual < 2 || usual > ROW_CELLS_MAX || regular < REGULAR_SHARE * cells.length)
       return false;
@@ -221,7 +221,11 @@ interface Parts {
 
 function partsOf(tree: Tree, line: Line): Parts {
   let [heading, row, list] = [false, -1, -1];
-  for (let up = firstText(tree, line), level = 0; up > 0 && level < LEVELS_MAX; up = tree.parent[up]!, level += 1) {
+  for (
+    let up = firstText(tree, line), level = 0;
+    up > 0 && level < LEVELS_MAX;
+    up = tree.parent[up]!, level += 1
+  ) {
     const tag = tree.tag[up]!;
     if (isHeading(tag)) heading = true;
     else if (row < 0 && (tag === "td" || tag === "th")) row = tree.parent[up]!;

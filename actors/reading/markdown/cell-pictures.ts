@@ -8,7 +8,7 @@ const NODES_MAX = 40;
 const YES = new Set("check checkmark checked tick ticked yes ok true ✓ ✔ ✅".split(" "));
 const NO = new Set("cross crossed xmark x times close cancel no false ✕ ✖ ✗ ✘ ❌ ×".split(" "));
 const BEFORE_NAME =
-  /^(?:(?:fa|fas|far|icons?|ico|dashicons|glyphicon|bi|mdi|lucide|ti|ri|la|svg|img|green|red|gr[ae]y|black|white|blue)[-_ ]+)+/;
+  /^(?:(?:fa|fas|far|circle|square|icons?|ico|dashicons|glyphicon|bi|mdi|lucide|ti|ri|la|svg|img|green|red|gr[ae]y|black|white|blue)[-_ ]+)+/;
 const BEHIND_NAME =
   /(?:[-_ ]+(?:icons?|marks?|circle|square|solid|regular|bold|thick|light|fill|filled|alt|green|red|gr[ae]y|black|white|blue|small|large|lg|sm|\d{1,4}))+$/;
 

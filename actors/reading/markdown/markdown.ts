@@ -62,6 +62,12 @@ const titleBlock = (title: string): Block => ({
   lines: [`# ${escapedEnd(inlineMarkdown([{ text: title, style: PLAIN }], "heading"))}`],
 });
 
+const headingBlock = (tree: Tree, heading: number, containers: readonly number[], text: string): Block => ({
+  kind: "heading",
+  containers,
+  lines: [`${"#".repeat(Number(tree.tag[heading]![1]))} ${escapedEnd(text)}`],
+});
+
 /** Text that does not come from elements, by lines: an empty line begins a new paragraph. */
 export function plainMarkdown(text: string, title: string | null): string {
   const paragraphs = text
@@ -105,8 +111,13 @@ function* blocksOf({ page, lines: all, url, unseen, title }: MarkdownSource): Ge
       const written = tableMarkdown(tree, table, rest, spansOf);
       if (written) {
         const containers = containersOf(tree, table);
-        for (const caption of written.outside)
-          yield { kind: "paragraph", containers, lines: [inlineMarkdown(lineSpans(caption), "paragraph")] };
+        for (const caption of written.outside) {
+          const heading = headingAround(tree, firstText(tree, caption));
+          if (heading > 0)
+            yield headingBlock(tree, heading, containers, inlineMarkdown(lineSpans(caption), "heading"));
+          else
+            yield { kind: "paragraph", containers, lines: [inlineMarkdown(lineSpans(caption), "paragraph")] };
+        }
         yield { kind: "table", containers, lines: written.markdown };
         i += rest.length;
         continue;
@@ -128,10 +139,8 @@ function* blocksOf({ page, lines: all, url, unseen, title }: MarkdownSource): Ge
     const place: Place = heading > 0 ? "heading" : "paragraph";
     const written = same.map((each) => inlineMarkdown(lineSpans(each), place)).filter((text) => text !== "");
     if (written.length === 0) continue;
-    if (heading > 0) {
-      const level = Number(tree.tag[heading]![1]);
-      yield { kind: "heading", containers, lines: [`${"#".repeat(level)} ${escapedEnd(written.join(" "))}`] };
-    } else
+    if (heading > 0) yield headingBlock(tree, heading, containers, written.join(" "));
+    else
       yield {
         kind: "paragraph",
         containers,

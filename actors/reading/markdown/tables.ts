@@ -19,7 +19,7 @@ const IRREGULAR_ROWS_MIN = 6;
 const REGULAR_SHARE = 0.6;
 /** Elements that a cell of data does not contain. */
 const LAYOUT = new Set(["table", "pre", "article", "section", "form"]);
-/** In a cell that is no header. */
+/** In a cell that is no header and has other text. */
 const HEADINGS = new Set(["h1", "h2", "h3"]);
 
 interface Cell {
@@ -47,7 +47,7 @@ export function tableMarkdown(
   if (role === "presentation" || role === "none") return null;
   for (let i = table + 1; i < tree.end[table]!; i += 1) {
     const tag = tree.tag[i]!;
-    if (LAYOUT.has(tag) || (HEADINGS.has(tag) && !isInHeader(tree, i, table))) return null;
+    if (LAYOUT.has(tag) || (HEADINGS.has(tag) && !isHeaderCell(tree, i, table))) return null;
   }
   if (isOfLists(tree, table)) return null;
   const { cells, outside } = readCells(tree, table, lines, spansOf);
@@ -85,10 +85,16 @@ const cellMarkdown = (tree: Tree, cell: Cell): string =>
     inlineMarkdown(cell.spans, "cell") ||
     inlineMarkdown([{ text: pictureWords(tree, cell.node), style: PLAIN }], "cell"));
 
-function isInHeader(tree: Tree, node: number, table: number): boolean {
-  for (let up = tree.parent[node]!; up > table; up = tree.parent[up]!)
-    if (isCell(tree.tag[up]!)) return tree.tag[up] === "th";
-  return false;
+/** Whether a heading stands in a caption, in a header, or alone in its cell, which is a header by another name. Beside other text it heads a section. */
+function isHeaderCell(tree: Tree, heading: number, table: number): boolean {
+  let cell = tree.parent[heading]!;
+  while (cell > table && !isCell(tree.tag[cell]!) && tree.tag[cell] !== "caption") cell = tree.parent[cell]!;
+  if (cell <= table || tree.tag[cell] !== "td") return cell > table;
+  for (let i = cell + 1; i < tree.end[cell]!; i += 1) {
+    const isInside = i >= heading && i < tree.end[heading]!;
+    if (!isInside && tree.chars[i]! > 0) return false;
+  }
+  return true;
 }
 
 const isCell = (tag: string): boolean => tag === "td" || tag === "th";
@@ -157,7 +163,8 @@ function gridOf(tree: Tree, table: number, cells: ReadonlyMap<number, Cell>): (C
   }
   const filled = [...rows.values()].filter((row) => row.some((node) => cells.has(node)));
   if (filled.length < 2 || longest > (headers > 1 ? REMARK_CHARS_MAX : CELL_CHARS_MAX)) return null;
-  if (headers === 0 && filled.length >= IRREGULAR_ROWS_MIN && !isRegular(tree, filled)) return null;
+  if (headers === 0 && filled.length >= IRREGULAR_ROWS_MIN && !isRegular(tree, [...rows.values()]))
+    return null;
   if (headers === 0 && chars > PLAIN_CELL_CHARS_MAX * cells.size) return null;
   const grid: (Cell | null)[][] = [];
   /** By column: the cell that reaches down from above, and for how many rows more. */

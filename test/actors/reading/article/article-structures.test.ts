@@ -102,6 +102,11 @@ test.each([
     `${PROSE}${table("+Draught,2 m;Beam,4 m;Length,9 m;Weight,2 t")}`,
     ["Beam 4 m", "Length 9 m", "Weight 2 t"],
   ],
+  [
+    "a table with a row of one cell in the middle",
+    `${PROSE}${table("+Draught,2 m;Beam,4 m;Weights;Hull,9 t;Crew,1 t")}${PROSE}`,
+    ["Beam 4 m", "Weights", "Hull 9 t", "Crew 1 t"],
+  ],
   ["an unlikely table above the text", `${table("Draught!,2 m;Beam!,4 m")}${PROSE}`, []],
   ["a likely table above the text", `${table("Draught,2 m;Beam,4 m")}${PROSE}`, ["Draught 2 m", "Beam 4 m"]],
   ["a likely table without text beside it", `${table("Draught,2 m;Beam,4 m")}<p>Fares</p>${PROSE}`, []],

@@ -464,6 +464,31 @@ test("captions of pictures and tables stay", () => {
   );
 });
 
+describe("headings in a table", () => {
+  const FARES = "<tr><td>Sunday</td><td>4</td></tr><tr><td>Monday</td><td>3</td></tr>";
+  test("that are alone in their cells are headers", () => {
+    const table = `<table><tr><td><h3>Day</h3></td><td> <h3>Fare</h3> </td></tr>${FARES}</table>`;
+    expect(markdownOf(table)).toBe("| Day | Fare |\n| --- | --- |\n| Sunday | 4 |\n| Monday | 3 |");
+  });
+  test("in its caption stand above it", () => {
+    const table = `<table><caption><h2>Fares</h2></caption><tr><th>Day</th><th>Fare</th></tr>${FARES}</table>`;
+    expect(markdownOf(table)).toMatch(/^## Fares\n\n\| Day \| Fare \|/);
+  });
+  test("beside other text are headings of a layout", () => {
+    const table = `<table><tr><td><h3>Ferry</h3><p>${LONG}</p></td><td><h3>Pier</h3><p>${LONG}</p></td></tr>${FARES}</table>`;
+    expect(markdownOf(table)).toMatch(/^### Ferry\n\n/);
+  });
+});
+
+test("a table without headers whose rows alternate lays a list out, also where every second row is no text", () => {
+  const stories = Array.from(
+    { length: 12 },
+    (_, i) =>
+      `<tr><td>${i + 1}.</td><td></td><td><a href="https://x.example/${i}">The boats come in at dawn, number ${i}</a> and everybody knows it, as they say here</td></tr><tr><td colspan="2"></td><td hidden>9 hours ago</td></tr><tr></tr>`,
+  );
+  expect(markdownOf(`<table>${stories.join("")}</table>`)).not.toContain("|");
+});
+
 describe("a text area", () => {
   const SAMPLE = "let low = 1;\nlet high = 8;\nwhile (low &lt; high) low += step;";
   test("outside of forms is a block of code, in the text too", () => {
@@ -504,6 +529,7 @@ describe("pictures in cells without text", () => {
     ["a cross by its file", '<img alt="" src="/uploads/cross-32.png?v=2">', "No"],
     ["a tick of an icon font", '<i class="fa-solid fa-check text-primary"></i>', "Yes"],
     ["a cross of an icon font", '<i class="fas fa-times" aria-hidden="true"></i>', "No"],
+    ["a tick in a square of an icon font", '<i class="fa-duotone fa-2xl fa-square-check"></i>', "Yes"],
     ["a tick by the class of an element", '<div class="checkmark"></div>', "Yes"],
     ["the label of an element", '<span role="img" aria-label="Limited"></span>', "Limited"],
     ["the label of an svg", '<svg aria-label="Included"><path d="M0"/></svg>', "Included"],
