@@ -263,6 +263,9 @@ function texOf(source: string): string {
   return tex === "" || tex.length > FORMULA_CHARS_MAX || /(?<!\\)\$/.test(tex) ? "" : `$${tex}$`;
 }
 
+const isSample = (source: string): boolean =>
+  !NO_SAMPLE.test(source) && (source.trim().match(/\n/g) ?? []).length >= AREA_BREAKS_MIN;
+
 /** With `with_formatting`, formatting elements are listed beside the nodes; the nodes are the same either way. */
 export function buildTree(html: string, with_formatting = false): Tree {
   const tag: string[] = ["#root"];
@@ -387,9 +390,6 @@ export function buildTree(html: string, with_formatting = false): Tree {
     attributesHere?.["hidden"] === undefined &&
     attributesHere?.["aria-hidden"] !== "true" &&
     !/display\s*:\s*none/i.test(attributesHere?.["style"] ?? "");
-
-  const isSample = (text: string): boolean =>
-    !NO_SAMPLE.test(text) && (text.trim().match(/\n/g) ?? []).length >= AREA_BREAKS_MIN;
 
   const writeArea = ({ start, stop }: { readonly start: number; readonly stop: number }): void => {
     if (!isSample(html.slice(start, stop))) return;
