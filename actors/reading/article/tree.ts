@@ -384,7 +384,7 @@ export function buildTree(html: string, with_formatting = false): Tree {
     formatting.push({ tag: marked, opens, node: tag.length, offset: pending.length, parent: above });
   };
 
-  /** What a visitor may change or send, or does not see, is no text. */
+  /** Content that a visitor may change or send, or does not see, is no text. */
   const isShownArea = (attributesHere: Attributes | null): boolean =>
     (open.get("form") ?? 0) === 0 &&
     attributesHere?.["hidden"] === undefined &&
