@@ -9,6 +9,7 @@ import { type Features, featuresOf, readTraits, type Traits } from "./features.t
 import type { PageComment } from "../../../schemas/page-data.ts";
 import { findGroups } from "./groups.ts";
 import { isDocumentation, isForumLike, isThread, kindOf, type PageKind } from "./kind.ts";
+import { labelsAmong, withEvenLabels } from "./labels.ts";
 import { findConsent, outsideDialogs } from "./dialogs.ts";
 import { ldBody, type LinkedData, readLinkedData } from "./jsonld.ts";
 import { articleLines, isTemplate, type Line, linesIn, linesText, toLines } from "./lines.ts";
@@ -26,7 +27,7 @@ import { type ChooseTitle, likeliestTitle } from "./title.ts";
 import { chancesOf, selectLines } from "./score.ts";
 import { countWords, wordsIn } from "./word-count.ts";
 import { withSectionLists } from "./section-lists.ts";
-import { withoutHollowHeadings } from "./sections.ts";
+import { withoutHollowHeadings, withoutOwnHeading } from "./sections.ts";
 import { completed } from "./structures.ts";
 import { findNotices } from "./notices.ts";
 import { type Peers, peersOf } from "./peers.ts";
@@ -55,6 +56,8 @@ const EVEN = 0.5;
 const STRICT = 0.65;
 /** A longer line is in the text once, even if the page repeats it. */
 const REPEATED_CHARS = 40;
+/** Kinds of pages of which the text begins below the page's own heading. */
+const OWN_HEADING_IS_TITLE: ReadonlySet<PageKind> = new Set(["article", "documentation", "forum"]);
 /** Except where repetition has a meaning: code, rows, list items. */
 const REPEATING: ReadonlySet<string> = new Set(["pre", "td", "th", "li", "dd"]);
 
@@ -171,7 +174,8 @@ export function readHtml(
     : findComments(page, lines, survey.peers.structure, { now_ms, with_unnamed: !isForumLike(traits) });
   const isComment = (i: number): boolean => comments?.inside[i] === 1;
   const factors = kind === "product" ? besideProducts(page, lines, include_comments) : null;
-  const line_chances = weigh(survey).map((chance, i) =>
+  const labels = labelsAmong(lines, survey.peers.structure);
+  const line_chances = withEvenLabels(survey.peers, labels, weigh(survey)).map((chance, i) =>
     notices[i] || consent[i] || isComment(i) ? 0 : chance * (factors?.[i] ?? 1),
   );
   const has_comments = comments !== null && comments.entries.length > 0;
@@ -179,7 +183,7 @@ export function readHtml(
   const may_be_thread = kind !== "product" && (isThread(traits, kind) || isForumLike(traits));
   const chances =
     may_be_thread && !has_comments
-      ? withPosts(page, lines, survey.peers.structure, line_chances, now_ms)
+      ? withPosts(page, lines, survey.peers.structure, labels, line_chances, now_ms)
       : isDocumentation(traits, kind)
         ? withSectionLists(page, lines, line_chances)
         : line_chances;
@@ -204,7 +208,8 @@ export function readHtml(
     lineTexts.add(text);
     return [i];
   });
-  const headed = isShown ? read : withoutHollowHeadings(tree, lines, chances, read);
+  const below = OWN_HEADING_IS_TITLE.has(kind) ? withoutOwnHeading(lines, read, unseen) : read;
+  const headed = isShown ? read : withoutHollowHeadings(tree, lines, chances, below);
   // The text of a paywall notice is not article text; readPaywall reads it.
   const gates = findGates({ tree, names: page.names, unseen, lines, article_lines: headed });
   const reliable = headed.filter(

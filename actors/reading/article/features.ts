@@ -65,6 +65,7 @@ export const TRAIT_NAMES = [
   "ld_article", "ld_product", "ld_list", "ld_forum", "ld_faq", "ld_business", "published_meta", "prices", "pre",
   "list_items", "headings", "paragraphs", "cards", "card_text", "times", "inputs", "images", "tables", "url_depth", "url_date",
   "url_words", "forum_url", "forum_names", "doc_generator", "doc_url", "shop_url", "blog_url", "comments", "biggest_group", "group_mass", "english",
+  "dense", "foreign",
 ] as const; // prettier-ignore
 
 export const traitOf = ({ values }: Traits, name: (typeof TRAIT_NAMES)[number]): number =>
@@ -72,6 +73,30 @@ export const traitOf = ({ values }: Traits, name: (typeof TRAIT_NAMES)[number]):
 
 const SAMPLED_WORDS = 600;
 const PROSE_NODE_CHARS = 60;
+
+const SAMPLED_CHARS = 4_000;
+/** Characters of the Latin script, with their signs, end below the Greek ones. */
+const FIRST_FOREIGN = 0x370;
+const LAST_LETTER = 0xfaff;
+
+/** Of the longer texts of a page, the shares of characters in scripts without spaces, and in other scripts than Latin: few of the word lists hold there. */
+function scriptShares({ tree, hidden }: Page): [dense: number, foreign: number] {
+  let [all, dense, foreign] = [0, 0, 0];
+  for (let i = 1; i < tree.tag.length && all < SAMPLED_CHARS; i += 1) {
+    if (tree.tag[i] !== "#text" || tree.chars[i]! < PROSE_NODE_CHARS || hidden[i]) continue;
+    const text = tree.text[i]!;
+    const length = Math.min(text.length, 1_000);
+    all += length;
+    for (let at = 0; at < length; at += 1) {
+      const unit = codeAt(text, at);
+      if (unit < FIRST_FOREIGN) continue;
+      if (extraChars(unit) > 0) dense += 1;
+      // General punctuation and symbols are of no script.
+      else if ((unit < 0x2000 || unit >= FIRST_DENSE) && unit <= LAST_LETTER) foreign += 1;
+    }
+  }
+  return [dense / (all || 1), (dense + foreign) / (all || 1)];
+}
 
 /** The share of the commonest English words in the longer texts of a page: the word lists are mostly English, and mean less elsewhere. */
 function englishShare({ tree, hidden }: Page): number {
@@ -159,7 +184,7 @@ export function readTraits(
       /\bdocs?\b|documentation|manual|reference|guide|\bapi\b|tutorial|wiki|help|learn|glossary/.test(lower) ? 1 : 0,
       /product|\/p\/|\/dp\/|shop|store|item|collection|categor|\/c\/|catalog/.test(lower) ? (/product|\/p\/|\/dp\/|item/.test(lower) ? 2 : 1) : 0,
       /blog|news|article|post|story|insight/.test(lower) ? 1 : 0,
-      logUpTo(comments, PAGE_COUNT), biggest / text, biggestMass, englishShare(page),
+      logUpTo(comments, PAGE_COUNT), biggest / text, biggestMass, englishShare(page), ...scriptShares(page),
     ],
   }; // prettier-ignore
 }

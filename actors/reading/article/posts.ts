@@ -1,7 +1,7 @@
 /**
  * The posts of a thread. A model of single lines trusts the first post and doubts the last, and a short answer looks like a control.
  * Posts repeat one shape, so their bodies are text together: parts of the page that repeat a date in the same place, and in most of
- * them the same element, which holds nearly all of what the part says. Signatures are no text.
+ * them the same element, which holds nearly all of what the part says. Signatures and cards of authors are no text.
  */
 import { datedLines } from "./comments.ts";
 import { firstText, type Line } from "./lines.ts";
@@ -20,15 +20,15 @@ const PARTS_SHARE = 0.6;
 const BODIES_SHARE = 0.6;
 /** More elements of a kind, by this factor, than parts are paragraphs and not bodies. */
 const PARTS_MAX = 1.5;
-/** The innermost kind of element is the body whose expected F1 is this close to the best one's: around it stand names and controls. */
-const NEAR_BEST = 0.93;
+/** The innermost kind of element is the body whose expected F1 is this close to the best one's. */
+const NEAR_BEST = 0.98;
 /** Bodies hold this share of what is likely text on the page, or they are not what the page is about. */
 const ABOUT_SHARE = 0.3;
 /** Bodies whose characters have a smaller mean chance are no text. */
 const MEAN_CHANCE_MIN = 0.12;
 /** The chance of each line of a body, at least. */
 const BODY_CHANCE = 0.7;
-/** Factor of the chances of lines between bodies, which say who wrote them and when. */
+/** Factor of the chances of lines between bodies, which may be text that a post has outside of its body. */
 const BESIDE_FACTOR = 0.6;
 const LEVELS_MAX = 12;
 /** Lines below the last date that are its part where no element says it, at most. */
@@ -48,23 +48,35 @@ interface Thread {
   readonly chars: number;
 }
 
-/** The chances of all lines, with those of the posts' bodies made one. `structure` tells lines that look alike (peers.ts). */
+/** The chances of all lines, with those of the posts' bodies made one. `structure` tells lines that look alike (peers.ts), `labels` those of labels.ts. */
 export function withPosts(
   page: Page,
   lines: readonly Line[],
   structure: Int32Array,
+  labels: Uint8Array,
   chances: readonly number[],
   now_ms: number,
 ): readonly number[] {
-  const search = new PostSearch(page, lines, chances);
+  const told = chances.map((chance, i) => (labels[i] && isAuthor(page, lines[i]!) ? 0 : chance));
+  const search = new PostSearch(page, lines, told, labels);
   const thread = search.largest(structure, datedLines(lines, now_ms));
-  if (thread === null || thread.likely < ABOUT_SHARE * search.likely) return chances;
-  if (thread.likely < MEAN_CHANCE_MIN * thread.chars) return chances;
-  const out = [...chances];
-  for (let i = thread.from; i < thread.to; i += 1) out[i]! *= BESIDE_FACTOR;
-  for (const i of thread.bodies) out[i] = Math.max(chances[i]!, BODY_CHANCE);
+  if (thread === null || thread.likely < ABOUT_SHARE * search.likely) return told;
+  if (thread.likely < MEAN_CHANCE_MIN * thread.chars) return told;
+  const out = [...told];
+  for (let i = thread.from; i < thread.to; i += 1) out[i]! *= labels[i] ? 0 : BESIDE_FACTOR;
+  for (const i of thread.bodies) out[i] = Math.max(told[i]!, BODY_CHANCE);
   for (const i of search.signatures()) out[i] = 0;
   return out;
+}
+
+/** Whether a line stands in an element that declares an author (microdata of schema.org). */
+function isAuthor({ tree }: Page, { pieces }: Line): boolean {
+  const first = pieces.find((piece) => piece >= 0) ?? 0;
+  for (let up = first, level = 0; up > 0 && level < LEVELS_MAX; up = tree.parent[up]!, level += 1) {
+    const itemprop = tree.attributes[up]?.["itemprop"];
+    if (itemprop === "author" || itemprop === "creator") return true;
+  }
+  return false;
 }
 
 /** Elements of one name and parent. */
@@ -100,7 +112,7 @@ class PostSearch {
   readonly #chances: readonly number[];
   readonly #isSignature: (node: number) => boolean;
 
-  constructor(page: Page, lines: readonly Line[], chances: readonly number[]) {
+  constructor(page: Page, lines: readonly Line[], chances: readonly number[], labels: Uint8Array) {
     this.#page = page;
     this.#lines = lines;
     this.#starts = Int32Array.from(lines, (line) => firstText(page.tree, line));
@@ -109,7 +121,7 @@ class PostSearch {
     this.#likely = new Float64Array(lines.length + 1);
     this.#chars = new Float64Array(lines.length + 1);
     for (const [i, { chars, junk, node }] of lines.entries()) {
-      const isText = !junk && !this.#isSigned(node);
+      const isText = !junk && !labels[i] && !this.#isSigned(node);
       this.#likely[i + 1] = this.#likely[i]! + (isText ? chars * chances[i]! : 0);
       this.#chars[i + 1] = this.#chars[i]! + (isText ? chars : 0);
     }
@@ -175,7 +187,9 @@ class PostSearch {
     const all = even.at(-1)!;
     const rated: [kind: Kind, expected: number][] = [];
     for (const kind of kinds.values()) {
-      const { elements, text, chars } = kind;
+      const { first, elements, text, chars } = kind;
+      // Quotations, lists and code stand beside the paragraphs of a post.
+      if (this.#page.tree.tag[first] === "p") continue;
       if (elements.length < PARTS_SHARE * parts.length || elements.length > PARTS_MAX * parts.length)
         continue;
       if (text < BODIES_SHARE * all) continue;

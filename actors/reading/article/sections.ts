@@ -1,6 +1,6 @@
 /**
- * Headings whose section was left out: below such a heading the page has lines, but none of them is text, and the next line of the text is a
- * heading of its level or above. It only leaves lines out.
+ * Headings that are no text: the page's own, and those whose section was left out. Below such a heading the page has lines, but none of them
+ * is text, and the next line of the text is a heading of its level or above. It only leaves lines out.
  */
 import { firstText, type Line } from "./lines.ts";
 import { isHeading } from "./marks.ts";
@@ -37,6 +37,19 @@ export function withoutHollowHeadings(
     below = level;
   }
   return kept.toReversed();
+}
+
+/**
+ * The lines read without the page's own heading, its only `h1`: the title says the same. Of 282 such pages of articles, forums and documentation 18 have
+ * it at the beginning of the gold text, of 125 of other kinds 50.
+ */
+export function withoutOwnHeading(
+  lines: readonly Line[],
+  read: readonly number[],
+  unseen: Uint8Array,
+): readonly number[] {
+  const headings = lines.flatMap(({ tag, node }, i) => (tag === "h1" && !unseen[node] ? [i] : []));
+  return headings.length === 1 && read.length > 1 ? read.filter((i) => i !== headings[0]) : read;
 }
 
 const NO_HEADING = 9;

@@ -1,6 +1,6 @@
 /**
  * The floors extraction may not fall below, over gold pages that are not part of the project (one line says so when they
- * are absent): the 1,497 pages of WCXB's development split, from 600 of which the weights have learned. So this catches what
+ * are absent): the 1,497 pages of WCXB's development split, from nine tenths of which the weights have learned. So this catches what
  * breaks; what to expect of other pages is measured crosswise by bench/extraction.train.ts and told in bench/results.
  */
 import { existsSync } from "node:fs";

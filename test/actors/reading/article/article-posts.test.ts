@@ -84,6 +84,20 @@ describe("a thread", () => {
   });
 });
 
+test("names of declared authors are no text of a thread without dates", () => {
+  const said = POSTS.map(
+    ({ by, body }) =>
+      `<div itemprop="comment" class="answer"><span itemprop="author">${by}</span><div itemprop="text">${body}${"<p>It is an old pan, and I would not like to lose what is on it.</p>"}</div></div>`,
+  );
+  const { text } = readHtml(
+    `<html lang="en"><title>Pan smells of fish</title><body class="forum"><h1>Pan smells of fish</h1><div class="topic">${said.join("")}</div></body></html>`,
+    "https://pans.example/forum/threads/smell.12/",
+    NOW_MS,
+  );
+  expect(text).toContain("smells of fish, whatever");
+  for (const { by } of POSTS) expect(text).not.toContain(by);
+});
+
 describe("consent to cookies", () => {
   const CONSENT = `<div id="onetrust-consent-sdk"><div class="ot-pc"><h2>About your privacy</h2><p>${"We and our partners store and read information on your device, such as cookies, to deliver content and to measure it. ".repeat(6)}</p>
 <h3>Strictly necessary cookies</h3><p>These technologies are necessary for the website to function and cannot be switched off in our systems.</p></div></div>`;

@@ -1,8 +1,8 @@
-/** Which headings go because their section is no text. */
+/** Which headings go: the page's own, and those whose section is no text. */
 import { expect, test } from "vitest";
-import { surveyOf } from "../../../../actors/reading/article/article.ts";
+import { readHtml, surveyOf } from "../../../../actors/reading/article/article.ts";
 import { readLinkedData } from "../../../../actors/reading/article/jsonld.ts";
-import { withoutHollowHeadings } from "../../../../actors/reading/article/sections.ts";
+import { withoutHollowHeadings, withoutOwnHeading } from "../../../../actors/reading/article/sections.ts";
 import { buildTree } from "../../../../actors/reading/article/tree.ts";
 
 /** Headings that go from the lines with a "+"; those with a "!" are likely. */
@@ -37,4 +37,43 @@ test.each([
   ["text that is no heading", `${PROSE}<p>+Fares</p><p>Book now.</p>`, []],
 ])("%s", (_, html, headings) => {
   expect(gone(html)).toEqual(headings);
+});
+
+const SENTENCE =
+  "The boats come in at dawn, and everybody in the harbour knows what each of them has brought.";
+
+test.each([
+  ["an article", "https://harbour.example/blog/the-night-boat"],
+  ["documentation", "https://docs.harbour.example/docs/guide/night-boat"],
+])("the only h1 of %s is its title, and no text", (_, url) => {
+  const prose = ["One", "Two", "Three"].map((name) => `<p>${SENTENCE} ${name}.</p>`).join("");
+  const { title, text } = readHtml(
+    `<html lang="en"><title>The night boat</title><body><article><h1>The night boat</h1>${prose}<h2>Fares</h2>${prose}</article></body></html>`,
+    url,
+    0,
+  );
+  expect(title).toBe("The night boat");
+  expect(text).toMatch(/^The boats come in at dawn/);
+  expect(text).toContain("Fares");
+});
+
+/** The lines with a "+" without the page's own heading. */
+function belowOwnHeading(html: string): string[] {
+  const tree = buildTree(html);
+  const { lines } = surveyOf(tree, readLinkedData(tree.jsonLd), "https://harbour.example/town/ferry");
+  const read = lines.flatMap(({ text }, i) => (text.startsWith("+") ? [i] : []));
+  return withoutOwnHeading(lines, read, new Uint8Array(tree.tag.length)).map((i) => lines[i]!.text);
+}
+
+test.each([
+  ["the only one goes", `<h1>+Boats</h1>${PROSE}`, ["+The boats come in at dawn."]],
+  [
+    "of two both stay",
+    `<h1>+Boats</h1>${PROSE}<h1>+Fares</h1>`,
+    ["+Boats", "+The boats come in at dawn.", "+Fares"],
+  ],
+  ["a lower heading stays", `<h2>+Boats</h2>${PROSE}`, ["+Boats", "+The boats come in at dawn."]],
+  ["a page with no other text keeps it", "<h1>+Boats</h1><p>Book now.</p>", ["+Boats"]],
+])("headings of the page itself: %s", (_, html, kept) => {
+  expect(belowOwnHeading(html)).toEqual(kept);
 });
