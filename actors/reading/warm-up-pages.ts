@@ -215,7 +215,7 @@ const VARIED = 11;
 const WIDE = /[\u2013-\u2026]/g;
 
 /**
- * The same page with other tags, attributes and short lines in each round, in every second one with characters of one byte where its
+ * A page with other tags, attributes and short lines in each round, in every second one with characters of one byte where its
  * language has no others: V8 drops optimised code at what it has not seen, and a page that is read again shows it nothing.
  */
 export function variedPage(html: string, round: number): string {
