@@ -114,7 +114,11 @@ export function openBodyGrants({ documents, clock }: { documents: Documents; clo
   };
 }
 
-const grantOf = ({ project: _, ...grant }: BodyRight): Omit<BodyGrant, "sha256"> => grant;
+const grantOf = ({ content_type, body_kind, retrieved_at_ms }: BodyRight): Omit<BodyGrant, "sha256"> => ({
+  content_type,
+  body_kind,
+  retrieved_at_ms,
+});
 
 /** The rights of a project in the documents that keep a body, which are few: those of one page each. */
 async function* rightsIn(

@@ -150,9 +150,9 @@ export function pendingRequests(deps: PendingDeps): PendingRequests {
 
   /** In a document whose requests have all ended, or else in a new one. Throws Fault. */
   async function store(waited: readonly Waiting[], ordered: boolean): Promise<Group> {
-    const rowsOf = (answered: boolean): readonly PendingRow[] =>
-      waited.filter(({ isAnswered }) => isAnswered === answered).map(({ pending }) => pending);
-    const [rows, answered] = [rowsOf(false), rowsOf(true)];
+    const withAnswer = (has_answer: boolean): readonly PendingRow[] =>
+      waited.filter(({ isAnswered }) => isAnswered === has_answer).map(({ pending }) => pending);
+    const [rows, answered] = [withAnswer(false), withAnswer(true)];
     const value = answered.length === 0 ? { rows } : { rows, answered };
     for (;;) {
       const group = unusedGroup() ?? newGroup();

@@ -637,7 +637,10 @@ export const BodyGrant = Type.Object({
 export type BodyGrant = Static<typeof BodyGrant>;
 
 /** A grant in a document that keeps the body anyway (`right`): the digest stands beside it. */
-export const BodyRight = Type.Object({ project: Type.String(), ...Type.Omit(BodyGrant, ["sha256"]).properties });
+export const BodyRight = Type.Object({
+  project: Type.String(),
+  ...Type.Omit(BodyGrant, ["sha256"]).properties,
+});
 export type BodyRight = Static<typeof BodyRight>;
 
 /** "12.5" to 12500000; null for what is no decimal of at most six places. Never through a float. */

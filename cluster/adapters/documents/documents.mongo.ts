@@ -186,7 +186,10 @@ export function mongoDocuments(address: string, { rebuildable = [] }: MongoOptio
             },
             READ,
           )
-          .sort(tag_prefix === undefined ? { _id: reverse ? -1 : 1 } : { tag: 1, _id: 1 })
+          .sort({
+            ...(tag_prefix !== undefined && { tag: 1 }),
+            _id: reverse && tag_prefix === undefined ? -1 : 1,
+          })
           .limit(limit),
       );
       return found.map((document) => ({ key: document._id, ...versioned(collection, document) }));

@@ -87,7 +87,7 @@ describe("a thread", () => {
 test("names of declared authors are no text of a thread without dates", () => {
   const said = POSTS.map(
     ({ by, body }) =>
-      `<div itemprop="comment" class="answer"><span itemprop="author">${by}</span><div itemprop="text">${body}${"<p>It is an old pan, and I would not like to lose what is on it.</p>"}</div></div>`,
+      `<div itemprop="comment" class="answer"><span itemprop="author">${by}</span><div itemprop="text">${body}<p>It is an old pan, and I would not like to lose what is on it.</p></div></div>`,
   );
   const { text } = readHtml(
     `<html lang="en"><title>Pan smells of fish</title><body class="forum"><h1>Pan smells of fish</h1><div class="topic">${said.join("")}</div></body></html>`,
