@@ -5,7 +5,7 @@ import { openDocuments } from "../ops/stores.ts";
 import { type ClusterOf, clusterOf } from "../test/harness/cluster-of.ts";
 import { keyWithoutLimits, unlinked } from "./harness.ts";
 
-/** What lets a node fetch as fast as it can. */
+/** Settings with which a node fetches as fast as it can. */
 export const UNLIMITED = { TRAWL_POLITE_DELAY_MS: "0", TRAWL_POLITE_CONCURRENCY: "64" };
 
 /** Without nodes; by default its nodes fetch as fast as they can. */

@@ -4,7 +4,7 @@
  */
 import type { ArticleMeta, PageFormats, PageVerdict } from "../../../schemas/fetch.ts";
 import { besideProducts } from "./beside-products.ts";
-import { commentsOf, findComments } from "./comments.ts";
+import { type Comments, commentsOf, findComments } from "./comments.ts";
 import { type Features, featuresOf, readTraits, type Traits } from "./features.ts";
 import type { PageComment } from "../../../schemas/page-data.ts";
 import { findGroups } from "./groups.ts";
@@ -145,6 +145,34 @@ export interface ReadHtmlOptions {
   readonly comments?: boolean;
 }
 
+/** The trees' chances, after the rules for parts that no model of single lines judges. */
+function lineChances(
+  survey: Survey,
+  kind: PageKind,
+  comments: Comments | null,
+  {
+    weigh,
+    now_ms,
+    include_comments,
+  }: Required<Pick<ReadHtmlOptions, "weigh" | "include_comments">> & {
+    readonly now_ms: number;
+  },
+): readonly number[] {
+  const { page, lines, traits, peers } = survey;
+  const notices = findNotices(lines, page.tree.title);
+  const consent = findConsent(page, lines);
+  const factors = kind === "product" ? besideProducts(page, lines, include_comments) : null;
+  const labels = labelsAmong(lines, peers.structure);
+  const chances = withEvenLabels(peers, labels, weigh(survey)).map((chance, i) =>
+    notices[i] || consent[i] || comments?.inside[i] ? 0 : chance * (factors?.[i] ?? 1),
+  );
+  const has_comments = comments !== null && comments.entries.length > 0;
+  // Elsewhere dated parts may as well be teasers or reviews.
+  const may_be_thread = kind !== "product" && (isThread(traits, kind) || isForumLike(traits));
+  if (may_be_thread && !has_comments) return withPosts(page, lines, peers.structure, labels, chances, now_ms);
+  return isDocumentation(traits, kind) ? withSectionLists(page, lines, chances) : chances;
+}
+
 /** Reads what a page is and says. */
 export function readHtml(
   html: string,
@@ -166,27 +194,12 @@ export function readHtml(
   const linked = readLinkedData(tree.jsonLd);
   const survey = surveyOf(tree, linked, url);
   const { page, lines, prose, traits } = survey;
-  const notices = findNotices(lines, tree.title);
-  const consent = findConsent(page, lines);
   const kind = kindOf(traits);
   const comments = isThread(traits, kind)
     ? null
     : findComments(page, lines, survey.peers.structure, { now_ms, with_unnamed: !isForumLike(traits) });
   const isComment = (i: number): boolean => comments?.inside[i] === 1;
-  const factors = kind === "product" ? besideProducts(page, lines, include_comments) : null;
-  const labels = labelsAmong(lines, survey.peers.structure);
-  const line_chances = withEvenLabels(survey.peers, labels, weigh(survey)).map((chance, i) =>
-    notices[i] || consent[i] || isComment(i) ? 0 : chance * (factors?.[i] ?? 1),
-  );
-  const has_comments = comments !== null && comments.entries.length > 0;
-  // Elsewhere dated parts may as well be teasers or reviews.
-  const may_be_thread = kind !== "product" && (isThread(traits, kind) || isForumLike(traits));
-  const chances =
-    may_be_thread && !has_comments
-      ? withPosts(page, lines, survey.peers.structure, labels, line_chances, now_ms)
-      : isDocumentation(traits, kind)
-        ? withSectionLists(page, lines, line_chances)
-        : line_chances;
+  const chances = lineChances(survey, kind, comments, { weigh, now_ms, include_comments });
   const sizes = lines.map((line) => wordsIn(line.text));
   const { picked: likeliest } = selectLines(chances, sizes, kind === "article" ? STRICT : EVEN);
   const picked = completed(tree, lines, chances, outsideDialogs(tree, lines, sizes, likeliest));

@@ -79,7 +79,7 @@ const SAMPLED_CHARS = 4_000;
 const FIRST_FOREIGN = 0x370;
 const LAST_LETTER = 0xfaff;
 
-/** Of the longer texts of a page, the shares of characters in scripts without spaces, and in other scripts than Latin: few of the word lists hold there. */
+/** Shares of the characters of a page's longer texts in scripts without spaces, and in other scripts than Latin: few of the word lists hold there. */
 function scriptShares({ tree, hidden }: Page): [dense: number, foreign: number] {
   let [all, dense, foreign] = [0, 0, 0];
   for (let i = 1; i < tree.tag.length && all < SAMPLED_CHARS; i += 1) {

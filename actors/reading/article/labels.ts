@@ -1,6 +1,6 @@
 /**
  * Lines that label something: short lines of a structure that the page repeats, as the place of each job in a list, the price on each card,
- * who wrote each post and when. A single one is judged by its words and neighbours, so some of a list are taken and others are not;
+ * the author and the date of each post. A single one is judged by its words and neighbours, so some of a list are taken and others are not;
  * here they are decided together.
  */
 import type { Line } from "./lines.ts";
