@@ -43,7 +43,7 @@ import { startWhenReachable } from "./start-retry.ts";
 import { type Closers, type Stopping, stopping } from "./stopping.ts";
 import { claimData } from "./stores.ts";
 import { openTracing } from "./tracing.ts";
-import { assertListed } from "./collections.ts";
+import { assertListed, LISTED } from "./collections.ts";
 
 /** A node that runs. */
 export interface Running extends Pick<Stopping, "stop" | "ended" | "crash"> {
@@ -139,6 +139,7 @@ async function compose(config: Config, closers: Closers): Promise<Running> {
   const context = joinContext(opening, membership, () => answersOf(stores, clock), closers);
   const features = await join(context);
   assertListed();
+  for (const { name } of LISTED) metrics.begin("trawl_documents_written_total", { collection: name });
   const { parts } = features;
   const actors = parts.flatMap((part) => part.actors ?? []);
   await membership.serve(actors);
