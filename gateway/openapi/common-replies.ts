@@ -1,6 +1,5 @@
 /** Replies that every route can give besides its own, and the header fields of answers. */
 import type { ReplyShape, Route } from "../route.ts";
-import { FIELDS_MAX, HEADERS_MAX_BYTES } from "../framing.ts";
 import { Detail, HEADERS, Internal, Limited, refused, TimedOut, Validation } from "./gateway-reference.ts";
 
 /** The replies every route can give besides its own. */
@@ -49,9 +48,6 @@ export function commonReplies({
         "The request has mistakes; all of them are listed. Unknown names are among them with `Prefer: handling=strict`, and always one that is near an option which changes the result",
       schema: Validation,
     };
-  replies[431] = {
-    description: `The address and the header fields are longer than ${HEADERS_MAX_BYTES / 1024} KiB together, or there are more than ${FIELDS_MAX} fields`,
-  };
   replies[500] = { description: "An error of the service; quote the request id", schema: Internal };
   return replies;
 }
@@ -62,8 +58,6 @@ export function headersOf(
   shapes: readonly ReplyShape[],
   { auth, deprecated }: Route,
 ): object {
-  // Refused before there is a request.
-  if (status === 431) return {};
   const names: (keyof typeof HEADERS)[] = ["X-Request-Id"];
   if (status === 401) names.push("WWW-Authenticate");
   if (status === 408 || status === 429 || status === 503) names.push("Retry-After");

@@ -6,6 +6,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { tmpdir } from "node:os";
+import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { findProgram } from "../harness/programs.ts";
 import { ADMIN_KEY, SETUPS } from "../harness/service.ts";
@@ -21,6 +22,7 @@ const CHECKS = [
   "content_type_conformance",
   "response_schema_conformance",
 ];
+const HOOKS = fileURLToPath(new URL("../harness/schemathesis_hooks.py", import.meta.url));
 const LIMIT_MS = 300_000;
 
 test.skipIf(program === null)(
@@ -47,6 +49,7 @@ test.skipIf(program === null)(
       // It keeps a cache where it is started.
       const child = spawn(program!, words, {
         cwd: tmpdir(),
+        env: { ...process.env, SCHEMATHESIS_HOOKS: HOOKS, PYTHONDONTWRITEBYTECODE: "1" },
         stdio: ["ignore", "pipe", "pipe"],
         timeout: LIMIT_MS,
       });

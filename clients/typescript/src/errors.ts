@@ -15,7 +15,6 @@ const STATUS_CODES = {
   415: "encoding_unknown",
   422: "invalid_request",
   429: "rate_limited",
-  431: "invalid_request",
   500: "internal_error",
   502: "unavailable",
   503: "unavailable",

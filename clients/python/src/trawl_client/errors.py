@@ -42,7 +42,6 @@ _STATUS_CODES: Final[Mapping[int, ErrorCode]] = {
     415: "encoding_unknown",
     422: "invalid_request",
     429: "rate_limited",
-    431: "invalid_request",
     500: "internal_error",
     502: "unavailable",
     503: "unavailable",
