@@ -7,10 +7,16 @@ const NODES_MAX = 40;
 /** Names of classes and files, without what comes before and behind them in sets of icons. */
 const YES = new Set("check checkmark checked tick ticked yes ok true ✓ ✔ ✅".split(" "));
 const NO = new Set("cross crossed xmark x times close cancel no false ✕ ✖ ✗ ✘ ❌ ×".split(" "));
-const BEFORE_NAME =
-  /^(?:(?:fa|fas|far|circle|square|icons?|ico|dashicons|glyphicon|bi|mdi|lucide|ti|ri|la|svg|img|green|red|gr[ae]y|black|white|blue)[-_ ]+)+/;
-const BEHIND_NAME =
-  /(?:[-_ ]+(?:icons?|marks?|circle|square|solid|regular|bold|thick|light|fill|filled|alt|green|red|gr[ae]y|black|white|blue|small|large|lg|sm|\d{1,4}))+$/;
+const BEFORE_NAME = new Set(
+  "fa fas far circle square icon icons ico dashicons glyphicon bi mdi lucide ti ri la svg img green red gray grey black white blue".split(
+    " ",
+  ),
+);
+const BEHIND_NAME = new Set(
+  "icon icons mark marks circle square solid regular bold thick light fill filled alt green red gray grey black white blue small large lg sm".split(
+    " ",
+  ),
+);
 
 /** "" when no picture of the cell says anything. */
 export function pictureWords(tree: Tree, cell: number): string {
@@ -38,11 +44,19 @@ function add(found: Set<string>, label: string, names: readonly string[]): void 
 
 function tickOf(names: readonly string[]): "Yes" | "No" | "" {
   for (const name of names) {
-    const bare = name.toLowerCase().replace(BEFORE_NAME, "").replace(BEHIND_NAME, "");
+    const bare = bareName(name.toLowerCase());
     if (YES.has(bare)) return "Yes";
     if (NO.has(bare)) return "No";
   }
   return "";
+}
+
+function bareName(name: string): string {
+  const words = name.split(/[-_ ]+/);
+  let [from, to] = [0, words.length];
+  while (from < to - 1 && BEFORE_NAME.has(words[from]!)) from += 1;
+  while (to > from + 1 && (BEHIND_NAME.has(words[to - 1]!) || /^\d{1,4}$/.test(words[to - 1]!))) to -= 1;
+  return words.slice(from, to).join("-");
 }
 
 const fileName = (address: string): string => /([^/]{1,100})\.\w{2,4}(?:[?#].*)?$/.exec(address)?.[1] ?? "";
