@@ -29,8 +29,6 @@ export interface Ledger {
     answer: RowAnswer,
     options: StoreOptions,
   ) => Promise<void>;
-  /** Stored within a second: the row is durable elsewhere until `onStored` is called. Throws Fault as `record`. */
-  readonly copy: (customer: string, head: RowHead, answer: RowAnswer, onStored: () => void) => void;
   /** Stores everything recorded so far. Throws Fault. */
   readonly flush: (customer: string) => Promise<void>;
   /** Stores everything. Rows that cannot be stored are logged. */
@@ -46,8 +44,6 @@ interface StoreOptions {
 
 /** With the time of a write this stays below 100 ms. */
 const GATHER_MS = 80;
-/** Rows that are durable elsewhere. Longer: other nodes see them later; shorter: more documents. */
-const COPY_MS = 1_000;
 const RETRY_MS = 500;
 /** Rows in one document: some 100 kB. */
 const MAX_BATCH_ROWS = 2_000;
@@ -63,7 +59,6 @@ interface Batch {
   /** Set when it is first written, so that it is repeated under the same key. */
   key: string | null;
   readonly stored: PromiseWithResolvers<void>;
-  readonly onStored: (() => void)[];
 }
 
 interface Customer {
@@ -98,7 +93,7 @@ export function openLedger({
     const stored = Promise.withResolvers<void>();
     // Most rows have no caller that waits for them; all are repeated until they are stored.
     stored.promise.catch(() => {});
-    return { rows: noRows(), awaited: 0, key: null, stored, onStored: [] };
+    return { rows: noRows(), awaited: 0, key: null, stored };
   }
 
   function append(name: string, head: RowHead, answer: RowAnswer, within_ms: number): Batch {
@@ -153,7 +148,6 @@ export function openLedger({
     customer.batches.splice(customer.batches.indexOf(batch), 1);
     kept_rows -= batch.rows.request_id.length;
     batch.stored.resolve();
-    for (const onStored of batch.onStored) onStored();
   }
 
   /** Writes what there is. Never throws. */
@@ -202,8 +196,6 @@ export function openLedger({
 
   return {
     record: (customer, head, answer) => void append(customer, head, answer, GATHER_MS),
-    copy: (customer, head, answer, onStored) =>
-      void append(customer, head, answer, COPY_MS).onStored.push(onStored),
     store(name, head, answer, { within_ms }) {
       const batch = append(name, head, answer, within_ms);
       if (++batch.awaited >= FULL_GROUP_ROWS || within_ms === 0) hurry(customers.get(name)!);

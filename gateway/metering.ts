@@ -19,7 +19,7 @@ import { NO_DETAIL } from "../schemas/ledger.ts";
 import type { RowHead } from "../schemas/ledger-batch.ts";
 import type { Ledger, RowAnswer } from "./ledger.ts";
 import type { Allowances } from "./limits.ts";
-import type { BeginOptions, PendingRequests, PendingRow, SpentBy } from "./pending-requests.ts";
+import type { BeginOptions, PendingRequests, SpentBy } from "./pending-requests.ts";
 import type { KeyQuota, KeyQuotas } from "./quotas.ts";
 
 /** A key at this gateway. */
@@ -74,33 +74,15 @@ const MAX_KEYS = 10_000;
 /** An answer waits so long for the settlement of its charge, which an account that is away delays. */
 const SETTLE_WAIT_MS = 1_000;
 
-/** Resolves when the row is durable beside the pending requests; the ledger has it within a second. Throws Fault; the row is stored later then. */
-export async function storeAnswered(
-  {
-    ledger,
-    pending,
-  }: { readonly ledger: Pick<Ledger, "copy">; readonly pending: Pick<PendingRequests, "answered"> },
-  row: PendingRow,
-  head: RowHead,
-  answer: RowAnswer,
-): Promise<void> {
-  const inLedger = Promise.withResolvers<void>();
-  ledger.copy(row.customer, head, answer, inLedger.resolve);
-  const { copied } = await pending.answered(row);
-  void inLedger.promise.then(copied);
-}
-
 export function metering(
   deps: Pick<Node, "ask" | "clock"> & {
     readonly quotas: KeyQuotas;
     readonly ledger: Ledger;
     readonly pending: PendingRequests;
-    /** Whether rows of answered requests may be stored with the pending ones: all nodes find them there. Default: they may. */
-    readonly storesAnswered?: () => boolean;
     readonly spending: Pick<Charges, "reserveCharge" | "settleCharge"> & { readonly spentBy: SpentBy };
   },
 ): Metering {
-  const { ask, clock, quotas, ledger, pending, spending, storesAnswered = () => true } = deps;
+  const { ask, clock, quotas, ledger, pending, spending } = deps;
   /** So that a key that is looked up again keeps its spend while the account is asked. */
   const spends = new LRUCache<string, Pick<KeyMeter, "spend_micros" | "month">>({ max: MAX_KEYS });
 
@@ -144,12 +126,6 @@ export function metering(
     return head;
   }
 
-  const pendingRow = (meter: KeyMeter, billed: Billed): PendingRow => {
-    const { request_id, at_ms, latency_ms } = billed;
-    const row = { ...headOf(meter, billed), request_id, at_ms, latency_ms };
-    return { customer: meter.grant.customer.name, row };
-  };
-
   return {
     readSpend,
 
@@ -174,14 +150,15 @@ export function metering(
     },
 
     record: (meter, billed) => ledger.record(meter.grant.customer.name, headOf(meter, billed), billed),
-    async store(meter, billed) {
-      const customer = meter.grant.customer.name;
-      const within_ms = pending.gatherMs();
-      if (within_ms === 0 || !storesAnswered())
-        return ledger.store(customer, headOf(meter, billed), billed, { within_ms });
-      await storeAnswered({ ledger, pending }, pendingRow(meter, billed), headOf(meter, billed), billed);
+    store: (meter, billed) =>
+      ledger.store(meter.grant.customer.name, headOf(meter, billed), billed, {
+        within_ms: pending.gatherMs(),
+      }),
+    begin(meter, billed, options) {
+      const { request_id, at_ms, latency_ms } = billed;
+      const row = { ...headOf(meter, billed), request_id, at_ms, latency_ms };
+      return pending.begin({ customer: meter.grant.customer.name, row }, options);
     },
-    begin: (meter, billed, options) => pending.begin(pendingRow(meter, billed), options),
     reserveCharge: ({ grant: { key, project } }, request_id, work) =>
       spending.reserveCharge(ask, { project: project.name, key: key.prefix }, request_id, work),
     async settleCharge(

@@ -1,8 +1,7 @@
 /**
  * Requests that this gateway has sent to actors and that have no row of the ledger yet. They are stored before the work
  * begins, many in one document, so that a gateway that is killed leaves no request without a row: another node, or the next
- * start of a single process, writes the rows that are missing. Under load the rows of answered requests are stored in the same
- * documents first, and copied into the ledger within a second (ops/decisions/0271-grants-and-rows-together.md).
+ * start of a single process, writes the rows that are missing.
  */
 import assert from "node:assert/strict";
 import { withCost } from "../schemas/accounts.ts";
@@ -32,11 +31,6 @@ export interface BeginOptions {
 export interface PendingRequests {
   /** Resolves when the request is stored as pending. Throws Fault; then it is not. */
   readonly begin: (pending: PendingRow, options?: BeginOptions) => Promise<void>;
-  /**
-   * Resolves when the row of an answered request is stored here: until `copied` is called, which says that the ledger has it,
-   * `recoverPending` writes it. Throws Fault.
-   */
-  readonly answered: (row: PendingRow) => Promise<{ readonly copied: () => void }>;
   /** How long a write for one of these requests waits for others that share its document; 0 for a lone request. */
   readonly gatherMs: () => number;
   /** Its row is stored, or it needs none. */
@@ -61,7 +55,7 @@ interface Group {
   readonly created_ms: number;
   /** As stored; 0: not yet. */
   version: number;
-  /** Requests without an end, and rows of answered ones that the ledger does not have yet. */
+  /** Requests without an end. */
   open: number;
   /** Since when none is open, on the monotonic clock. */
   free_since_ms: number;
@@ -69,21 +63,12 @@ interface Group {
 
 interface Waiting {
   readonly pending: PendingRow;
-  readonly isAnswered: boolean;
   readonly isOrdered: boolean;
   readonly since_ms: number;
-  readonly stored: PromiseWithResolvers<Group>;
+  readonly stored: PromiseWithResolvers<void>;
 }
 
-/** The requests that were stored together. */
-export interface PendingDocument {
-  /** Rows of requests that began. */
-  readonly rows: readonly PendingRow[];
-  /** Rows of answered requests, as the ledger gets them. Absent: there are none. */
-  readonly answered?: readonly PendingRow[];
-}
-
-export const PENDING_REQUESTS = collection<PendingDocument>("pending_requests");
+export const PENDING_REQUESTS = collection<{ readonly rows: readonly PendingRow[] }>("pending_requests");
 const MAX_GATHER_MS = 120;
 /** The wait grows with the requests that begin in a second, up to 720: a wait that few would share is not worth its delay. */
 const GATHER_MS_PER_RPS = 1 / 6;
@@ -135,13 +120,13 @@ export function pendingRequests(deps: PendingDeps): PendingRequests {
     waiting = waiting.slice(MAX_GROUP_ROWS);
     try {
       const group = await store(
-        rows,
+        rows.map(({ pending }) => pending),
         rows.every(({ isOrdered }) => isOrdered),
       );
-      for (const { pending, isAnswered } of rows) if (!isAnswered) groups.set(pending.row.request_id, group);
-      for (const { stored } of rows) stored.resolve(group);
+      for (const { pending } of rows) groups.set(pending.row.request_id, group);
+      for (const { stored } of rows) stored.resolve();
     } catch (problem) {
-      open -= rows.filter(({ isAnswered }) => !isAnswered).length;
+      open -= rows.length;
       for (const { stored } of rows) stored.reject(problem);
     }
     isWriting = false;
@@ -149,17 +134,13 @@ export function pendingRequests(deps: PendingDeps): PendingRequests {
   }
 
   /** In a document whose requests have all ended, or else in a new one. Throws Fault. */
-  async function store(waited: readonly Waiting[], ordered: boolean): Promise<Group> {
-    const withAnswer = (has_answer: boolean): readonly PendingRow[] =>
-      waited.filter(({ isAnswered }) => isAnswered === has_answer).map(({ pending }) => pending);
-    const [rows, answered] = [withAnswer(false), withAnswer(true)];
-    const value = answered.length === 0 ? { rows } : { rows, answered };
+  async function store(rows: readonly PendingRow[], ordered: boolean): Promise<Group> {
     for (;;) {
       const group = unusedGroup() ?? newGroup();
       try {
-        if (await PENDING_REQUESTS.put(documents, group.key, value, group.version, { ordered })) {
+        if (await PENDING_REQUESTS.put(documents, group.key, { rows }, group.version, { ordered })) {
           group.version++;
-          group.open = waited.length;
+          group.open = rows.length;
           return group;
         }
       } catch (problem) {
@@ -201,26 +182,14 @@ export function pendingRequests(deps: PendingDeps): PendingRequests {
     });
   }
 
-  function wait(entry: Pick<Waiting, "pending" | "isAnswered" | "isOrdered">): Promise<Group> {
-    const stored = Promise.withResolvers<Group>();
-    waiting.push({ ...entry, since_ms: clock.mono(), stored });
-    schedule();
-    return stored.promise;
-  }
-
-  function release(group: Group): void {
-    if (--group.open === 0) onFree(group);
-  }
-
   return {
-    async begin(pending, { ordered = false } = {}) {
+    begin(pending, { ordered = false } = {}) {
+      const stored = Promise.withResolvers<void>();
       open++;
       rate.count();
-      await wait({ pending, isAnswered: false, isOrdered: ordered });
-    },
-    async answered(pending) {
-      const group = await wait({ pending, isAnswered: true, isOrdered: false });
-      return { copied: () => release(group) };
+      waiting.push({ pending, isOrdered: ordered, since_ms: clock.mono(), stored });
+      schedule();
+      return stored.promise;
     },
     gatherMs,
     end(request_id) {
@@ -228,7 +197,7 @@ export function pendingRequests(deps: PendingDeps): PendingRequests {
       if (!group) return;
       groups.delete(request_id);
       open--;
-      release(group);
+      if (--group.open === 0) onFree(group);
     },
     async drain() {
       for (const group of free.splice(0)) removals.remove(group);
@@ -310,21 +279,13 @@ export async function recoverPending(
   if (older_than_ms > 0) await sleep(clock, SETTLE_MS);
   for (;;) {
     const found = await PENDING_REQUESTS.list(documents, range);
-    const elsewhere = await answeredIds(documents);
     for (const { key, value, version } of found) {
-      const { rows, answered = [] } = value;
-      const answers = new Set(answered.map(({ row }) => row.request_id));
-      // The row of an answered request is written by the document that has it alone, so that two nodes write none twice.
-      const unanswered = rows.filter(({ row }) => !elsewhere.has(row.request_id));
-      for (const [customer, pending] of Map.groupBy([...unanswered, ...answered], (row) => row.customer)) {
+      for (const [customer, pending] of Map.groupBy(value.rows, (row) => row.customer)) {
         const requests = pending.map(({ row }) => row);
         const written = await rowsInLedger(documents, customer, requests, clock.now());
         const recovered: LedgerRow[] = [];
-        for (const row of requests) {
-          const { request_id } = row;
-          if (written.has(request_id)) continue;
-          recovered.push(answers.has(request_id) ? row : withCost(row, await spentBy(request_id)));
-        }
+        for (const row of requests)
+          if (!written.has(row.request_id)) recovered.push(withCost(row, await spentBy(row.request_id)));
         if (recovered.length > 0) {
           const began_ms = Math.min(...recovered.map(({ at_ms }) => at_ms));
           const options = { tag: newBatchTag(customer), expires_at_ms: began_ms + LEDGER_RETENTION_MS };
@@ -339,17 +300,6 @@ export async function recoverPending(
     }
     if (found.length < DOCUMENTS_AT_ONCE) return;
   }
-}
-
-/** The requests whose rows stand in documents of pending requests, of any age: a request may have begun in another one. */
-async function answeredIds(documents: Documents): Promise<ReadonlySet<string>> {
-  const ids = new Set<string>();
-  for (let from: string | null = ""; from !== null;) {
-    const page = await PENDING_REQUESTS.list(documents, { from, limit: DOCUMENTS_AT_ONCE });
-    for (const { value } of page) for (const { row } of value.answered ?? []) ids.add(row.request_id);
-    from = page.length < DOCUMENTS_AT_ONCE ? null : `${page.at(-1)!.key}\0`;
-  }
-  return ids;
 }
 
 /** The rows of these requests that the ledger has. */

@@ -8,7 +8,7 @@ import type { NodeReport } from "../cluster/ports/node-directory.ts";
 import { everyMinute } from "./every-minute.ts";
 
 /** Fields of a node's report. Nodes of version 0.2.0 have none of them. */
-export type Ability = "reads_shared_bodies" | "reads_rights_of_pages" | "reads_answered_rows";
+export type Ability = "reads_shared_bodies" | "reads_rights_of_pages";
 
 export interface Agreement {
   /** False until the first look, while a node does not report the ability, and while reports cannot be had. */

@@ -159,7 +159,7 @@ async function compose(config: Config, closers: Closers): Promise<Running> {
   if (operator === "revoked")
     log.warn("TRAWL_OPERATOR_KEY names a revoked key: it stays revoked and is refused");
   const spending = features.given(Spend);
-  const usage = await openUsage(context, spending, opening.answeredRows.isOn);
+  const usage = await openUsage(context, spending);
   const work = startBackgroundWork(build, { ...context, identity, spending }, parts, actors, membership);
   const few_files = fewFilesWarning(await readFile("/proc/self/limits", "utf8").catch(() => null));
   const warnings = (): readonly string[] => [
@@ -200,10 +200,8 @@ async function compose(config: Config, closers: Closers): Promise<Running> {
   const serves = topology.isGateway;
   if (serves) await http.serveApi();
   // A node reports where it listens.
-  for (const agreement of [opening.rightsOfPages, opening.answeredRows]) {
-    const looking = agreement.follow(() => membership.reports());
-    closers.push(async () => looking[Symbol.dispose]());
-  }
+  const looking = opening.rightsOfPages.follow(() => membership.reports());
+  closers.push(async () => looking[Symbol.dispose]());
   if (config.storage.blobs.startsWith("s3:") && config.storage.s3_small_bodies === "shared") {
     const sharing = opening.sharing.follow(() => membership.reports());
     closers.push(async () => sharing[Symbol.dispose]());
@@ -236,7 +234,6 @@ async function compose(config: Config, closers: Closers): Promise<Running> {
 async function openUsage(
   { topology, documents, clock, log, ask, ledger, name }: JoinedNode,
   spending: Spending,
-  storesAnswered: () => boolean,
 ): Promise<ReturnType<typeof metering>> {
   const quotas = keyQuotas({ ask, clock, log, gateway: name });
   const pending = pendingRequests({ documents, clock, log, gateway: () => name });
@@ -244,7 +241,7 @@ async function openUsage(
   const { spentBy, settleCharge } = spending;
   const onRow = (row: LedgerRow): Promise<void> => settleCharge(ask, row);
   if (topology.isAlone) await recoverPending({ documents, clock, log, spentBy, onRow }, 0);
-  return metering({ ask, clock, quotas, ledger, pending, spending, storesAnswered });
+  return metering({ ask, clock, quotas, ledger, pending, spending });
 }
 
 interface Announced {

@@ -43,7 +43,6 @@ export async function openContext(
     readonly identity: StoreIdentity;
     readonly sharing: Agreement;
     readonly rightsOfPages: Agreement;
-    readonly answeredRows: Agreement;
     readonly secrets: OpenSecrets;
     readonly warmReaders: () => void;
   }
@@ -58,7 +57,6 @@ export async function openContext(
   const countedDocuments = meteredDocuments(openedDocuments, { metrics, clock, tracing });
   const sharing = openAgreement("reads_shared_bodies", { clock, log });
   const rightsOfPages = openAgreement("reads_rights_of_pages", { clock, log });
-  const answeredRows = openAgreement("reads_answered_rows", { clock, log });
   const openedBlobs = await openBlobs(config, {
     sharing: { places: bodyPlaces(countedDocuments), isOn: sharing.isOn, clock },
     onUpload: (kind) => metrics.count("trawl_object_storage_uploads_total", { kind }),
@@ -118,7 +116,6 @@ export async function openContext(
     identity,
     sharing,
     rightsOfPages,
-    answeredRows,
     keepsRights: rightsOfPages.isOn,
     secrets,
     store_id: identity.id,

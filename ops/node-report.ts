@@ -27,7 +27,6 @@ export function nodeReport(deps: NodeReportDeps): NodeReport {
     roles: config.cluster.roles,
     reads_shared_bodies: true,
     reads_rights_of_pages: true,
-    reads_answered_rows: true,
     tiers: tiersOf(cluster.roles),
     // Only while it listens: other nodes share the port with the nodes that report it.
     address: http.apiAddress(),

@@ -16,8 +16,6 @@ export interface NodeReport extends NodeFigures {
   readonly reads_shared_bodies?: boolean;
   /** It finds the right to a body in the document of its page. Absent in reports of older versions. */
   readonly reads_rights_of_pages?: boolean;
-  /** It finds rows of answered requests beside the pending ones. Absent in reports of older versions. */
-  readonly reads_answered_rows?: boolean;
   /** The actors of the node that are placed by role, in the order of the ladder. */
   readonly tiers: readonly TierReport[];
   /** The address for clients, which several nodes may share; null: the node has no gateway. */

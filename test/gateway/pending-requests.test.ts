@@ -7,7 +7,6 @@ import { describe, expect, test } from "vitest";
 import { profilesRoutes } from "../../actors/sources/profiles/feature/routes.ts";
 import { openBodyGrants } from "../../gateway/body-access.ts";
 import { openLedger } from "../../gateway/ledger.ts";
-import { storeAnswered } from "../../gateway/metering.ts";
 import {
   PENDING_REQUESTS,
   PENDING_TTL_MS,
@@ -180,8 +179,7 @@ describe("documents of pending requests and their rows", () => {
       const began_ms = clock.now();
       await pending.begin({ customer: "acme", row });
       await wait(SECOND_MS / 2);
-      if (pending.gatherMs() === 0) await ledger.store("acme", ...partsOf(row), { within_ms: 0 });
-      else await storeAnswered({ ledger, pending }, { customer: "acme", row }, ...partsOf(row));
+      await ledger.store("acme", ...partsOf(row), { within_ms: pending.gatherMs() });
       pending.end(row.request_id);
       slowest_ms = Math.max(slowest_ms, clock.now() - began_ms - SECOND_MS / 2);
       answered++;
@@ -201,32 +199,6 @@ describe("documents of pending requests and their rows", () => {
     const { requests_for_each_write, slowest_ms } = await loaded(1_000, 6);
     expect(requests_for_each_write).toBeGreaterThanOrEqual(50);
     expect(slowest_ms).toBeLessThanOrEqual(240);
-  });
-
-  test("carry rows of answered requests, too: at a hundred a second there is a write for more than two of them", async () => {
-    const { requests_for_each_write, slowest_ms } = await loaded(100, 6);
-    expect(requests_for_each_write).toBeGreaterThan(1.5);
-    expect(slowest_ms).toBeLessThanOrEqual(40);
-  });
-
-  test("with a row that the ledger does not have yet are kept until it has it, and read with it by a reader at once", async () => {
-    const clock = virtualClock();
-    const documents = memoryDocuments();
-    const deps = { documents, clock, log: silentTelemetry().log };
-    const pending = pendingRequests({ ...deps, gateway: () => "g1" });
-    const ledger = openLedger({ ...deps, ask: () => new Promise<never>(() => {}), writer: () => "g1" });
-    const row = ledgerRow({ request_id: "r1" });
-    const answered = async () =>
-      (await PENDING_REQUESTS.list(documents, { limit: 9 })).flatMap(({ value }) => value.answered ?? []);
-    await storeAnswered({ ledger, pending }, { customer: "acme", row }, ...partsOf(row));
-    await clock.advance(SECOND_MS - 1);
-    expect(await answered()).toEqual([{ customer: "acme", row }]);
-    expect(await documents.list("ledger", { limit: 1 })).toEqual([]);
-    await ledger.flush("acme");
-    expect(await documents.list("ledger", { limit: 2 })).toHaveLength(1);
-    await clock.advance(3 * SECOND_MS);
-    expect(await answered()).toEqual([]);
-    expect(await documents.list("ledger", { limit: 2 })).toHaveLength(1);
   });
 
   test("delay no request that is alone", async () => {

@@ -14,7 +14,6 @@ import {
   pendingRequests,
   recoverPending,
 } from "../../gateway/pending-requests.ts";
-import { storeAnswered } from "../../gateway/metering.ts";
 import { type LedgerBatch, rowsOf } from "../../schemas/ledger-batch.ts";
 import { ledgerRow, partsOf } from "../harness/ledger-row.ts";
 
@@ -93,13 +92,9 @@ export function pendingRequestsSuite(open: () => Promise<Documents>): void {
     const law = fc.asyncProperty(
       fc.array(CALL, { minLength: 1, maxLength: 40, size: "max" }),
       fc.integer({ min: 1, max: 60 }),
-      fc.record({
-        isApplied: fc.boolean(),
-        atOnce: fc.boolean(),
-        isBeside: fc.boolean(),
-        early_ms: tens(20),
-      }),
-      async (calls, dies_at, { isApplied, atOnce, isBeside, early_ms }) => {
+      fc.boolean(),
+      fc.boolean(),
+      async (calls, dies_at, isApplied, atOnce) => {
         const customer = `customer-${++runs}`;
         const clock = virtualClock(NOW_MS);
         const gateway = mortal(documents, dies_at, isApplied);
@@ -116,9 +111,7 @@ export function pendingRequestsSuite(open: () => Promise<Documents>): void {
           begun.add(request_id);
           await wait(takes_ms);
           if (fate === "stuck") return;
-          if (fate === "answered" && isBeside)
-            await storeAnswered({ ledger, pending }, { customer, row }, ...partsOf(row));
-          else if (fate === "answered")
+          if (fate === "answered")
             await ledger.store(customer, ...partsOf(row), { within_ms: pending.gatherMs() });
           (fate === "answered" ? answered : refused).add(request_id);
           pending.end(request_id);
@@ -127,13 +120,10 @@ export function pendingRequestsSuite(open: () => Promise<Documents>): void {
         gateway.kill();
         await gateway.settled();
 
-        // At first only some of its documents may be old enough.
-        const later = virtualClock(clock.now() + PENDING_TTL_MS - early_ms);
+        const later = virtualClock(clock.now() + PENDING_TTL_MS);
         const spentBy = async () => 7;
         const recover = () =>
           recoverPending({ documents, clock: later, log, spentBy }, atOnce ? 0 : PENDING_TTL_MS);
-        await until(later, Promise.all([recover(), recover()]));
-        await later.advance(early_ms);
         await until(later, Promise.all([recover(), recover()]));
         await until(later, recover());
 

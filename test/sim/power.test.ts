@@ -36,12 +36,7 @@ import type { Durability } from "../../cluster/adapters/files/durable-files.ts";
 import type { ActorClient } from "../../cluster/actor.ts";
 import { batchRoute } from "../../gateway/batch.ts";
 import { openBodyGrants } from "../../gateway/body-access.ts";
-import {
-  PENDING_REQUESTS,
-  PENDING_TTL_MS,
-  type PendingDocument,
-  recoverPending,
-} from "../../gateway/pending-requests.ts";
+import { PENDING_TTL_MS, recoverPending } from "../../gateway/pending-requests.ts";
 import type { AccountSnapshot } from "../../actors/business/accounts/actor.ts";
 import { type FetchAnswer, type PageRecord, partDigests } from "../../schemas/fetch.ts";
 import type { JobRecord, StoredResult } from "../../schemas/jobs.ts";
@@ -411,9 +406,7 @@ async function takeCourse(world: World, durability: Durability) {
 
   /** Bodies, rights, rows and jobs that clients were told of must be on the disk at any time, whatever process runs. */
   function checkTold(): void {
-    const rows = new Set(ledgerRows().keys());
-    for (const { answered = [] } of of<PendingDocument>(PENDING_REQUESTS.name).values())
-      for (const { row } of answered) rows.add(row.request_id);
+    const rows = ledgerRows();
     for (const { request_id, sha256, cached } of told) {
       if (!blobs.isDurable(sha256)) problems.push(`The body ${sha256} of ${request_id} is lost`);
       if (!hasRight(sha256)) problems.push(`The right to the body of ${request_id} is lost`);
