@@ -6,15 +6,11 @@
  * The counts are those of the metric trawl_documents_written_total. A document that was written again counts again, one that is removed does not.
  */
 import { parseArgs } from "node:util";
-import { Agent, request } from "undici";
+import { request } from "undici";
 import { setTimeout as sleep } from "node:timers/promises";
-import { createKey } from "../actors/business/accounts/keys.ts";
-import { readConfig } from "../ops/config.ts";
-import { openDocuments } from "../ops/stores.ts";
-import type { Project } from "../schemas/accounts.ts";
-import { type ClusterOf, clusterOf } from "../test/harness/cluster-of.ts";
-import { answering, fetchPage, machine, pinned, type Service, service, unlinked } from "./harness.ts";
-import { pathOf } from "./page-pairs.ts";
+import { clusterWithout, keyOf } from "./cluster-nodes.ts";
+import { answering, machine, pinned, type Service, service, unlinked } from "./harness.ts";
+import { closeAgent, fetchPages, pathOf } from "./page-pairs.ts";
 
 const { values } = parseArgs({
   options: {
@@ -29,8 +25,6 @@ const WEB_PORT = 18_340;
 const A_HOST = 5;
 /** Snapshots that may be stored later are stored within a second. */
 const SETTLE_MS = 3_000;
-const agent = new Agent({ connections: 64 });
-let next_host = 0;
 
 interface Subject extends Pick<Service, "url" | "key"> {
   /** Addresses of the metrics of its nodes. */
@@ -52,20 +46,10 @@ async function written({ metrics }: Subject): Promise<ReadonlyMap<string, number
 }
 
 async function fetchAll(subject: Subject, pages: number): Promise<number> {
-  const first_host = next_host;
-  next_host += Math.ceil(pages / A_HOST);
   const began_ms = performance.now();
-  let next = 0;
-  const fetchNext = async (): Promise<void> => {
-    while (next < pages) {
-      const n = next++;
-      const host = first_host + Math.floor(n / A_HOST);
-      const address = `127.${1 + Math.floor(host / 62_500)}.${1 + (Math.floor(host / 250) % 250)}.${1 + (host % 250)}`;
-      const page = `http://${address}:${WEB_PORT}/${pathOf(values.kind)}/${first_host * A_HOST + n}`;
-      await fetchPage(subject, agent, page);
-    }
-  };
-  await Promise.all(Array.from({ length: subject.at_once }, fetchNext));
+  const { at_once } = subject;
+  const asked = { services: [subject], path: pathOf(values.kind), at_once, a_host: A_HOST };
+  await fetchPages(asked, WEB_PORT, pages);
   return pages / ((performance.now() - began_ms) / 1_000);
 }
 
@@ -96,23 +80,11 @@ async function oneProcess(): Promise<Subject> {
   return { url, key, stop, metrics: [url], at_once: atOnce(64) };
 }
 
-async function keyWithoutLimits({ environment }: ClusterOf): Promise<string> {
-  const documents = await openDocuments(readConfig(environment));
-  const project = (await documents.get("projects", "default"))!.value as Project;
-  const unlimited: Project = { ...project, name: "bench", rate_limit_rps: 10_000_000 };
-  await documents.put("projects", "bench", unlimited, 0, { tag: unlimited.customer });
-  const { key } = await createKey(documents, { project: "bench", role: "standard" }, Date.now());
-  await documents.close();
-  return key;
-}
-
 async function gatewayAndWorker(): Promise<Subject> {
-  const environment = { TRAWL_POLITE_DELAY_MS: "0", TRAWL_POLITE_CONCURRENCY: "64" };
-  const cluster = await clusterOf([], { own: ["documents", "blobs"], environment });
-  if (!cluster) throw new Error("Cannot run: engines are missing; npm run engines -- --install-only");
+  const cluster = await clusterWithout();
   const gateway = await cluster.add("gateway", unlinked(cluster));
   const worker = await cluster.add("worker", unlinked(cluster));
-  const key = await keyWithoutLimits(cluster);
+  const key = await keyOf(cluster);
   await cluster.settled(60_000);
   const metrics = [gateway, worker].map(({ status_url }) => status_url);
   return { url: cluster.url, key, stop: cluster.close, metrics, at_once: atOnce(32) };
@@ -130,4 +102,4 @@ for (const [name, open] of Object.entries(subjects)) {
 }
 console.log(JSON.stringify({ machine: machine(), kind: values.kind, report }, null, 1));
 await web.stop();
-await agent.close();
+await closeAgent();

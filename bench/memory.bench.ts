@@ -11,7 +11,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { Agent } from "undici";
 import { answering, fetchPage, machine, ownResidentMb, pinned, proportionalMb, service } from "./harness.ts";
-import { pathOf } from "./page-pairs.ts";
+import { hostAddress, pathOf } from "./page-pairs.ts";
 import { spentBy } from "./in-pairs.ts";
 
 const { values } = parseArgs({
@@ -183,8 +183,7 @@ const fetchNext = async (): Promise<void> => {
   while (next < PAGES) {
     const n = next++;
     if (n % 3_000 === 0 && n > 0) looks.push({ pages: n, resident: Math.round(ownResidentMb(served.pid)) });
-    const host = Math.floor(n / A_HOST);
-    const address = `127.1.${1 + (Math.floor(host / 250) % 250)}.${1 + (host % 250)}`;
+    const address = hostAddress(Math.floor(n / A_HOST));
     await fetchPage(served, agent, `http://${address}:${WEB_PORT}/${path}/${n}`);
   }
 };

@@ -48,27 +48,35 @@ const spentByAll = (pids: readonly number[]): Spent => {
   return { main: main!, threads: threads!, processes: processes! };
 };
 
-/** For one page of a block. No two blocks share a host. */
-async function spentFor(
-  { services, pids, path, at_once, a_host }: PageVariant,
+/** Loopback hosts of bench/web.ts, by number. */
+export const hostAddress = (host: number): string =>
+  `127.${1 + Math.floor(host / 62_500)}.${1 + (Math.floor(host / 250) % 250)}.${1 + (host % 250)}`;
+
+/** Fetches so many pages, on hosts that no earlier call asked. */
+export async function fetchPages(
+  { services, path, at_once, a_host }: Pick<PageVariant, "services" | "path" | "at_once" | "a_host">,
   web_port: number,
   pages: number,
-): Promise<Spent> {
+): Promise<void> {
   const first_host = next_host;
   next_host += Math.ceil(pages / a_host);
-  const before = spentByAll(pids);
   let next = 0;
   const fetchNext = async (): Promise<void> => {
     while (next < pages) {
       const n = next++;
-      const host = first_host + Math.floor(n / a_host);
-      const address = `127.${1 + Math.floor(host / 62_500)}.${1 + (Math.floor(host / 250) % 250)}.${1 + (host % 250)}`;
+      const address = hostAddress(first_host + Math.floor(n / a_host));
       const page = `http://${address}:${web_port}/${path}/${first_host * a_host + n}`;
       await fetchPage(services[n % services.length]!, agent, page);
     }
   };
   await Promise.all(Array.from({ length: at_once }, fetchNext));
-  const after = spentByAll(pids);
+}
+
+/** For one page of a block. */
+async function spentFor(variant: PageVariant, web_port: number, pages: number): Promise<Spent> {
+  const before = spentByAll(variant.pids);
+  await fetchPages(variant, web_port, pages);
+  const after = spentByAll(variant.pids);
   const [main, threads, processes] = PARTS.map((part) => (after[part] - before[part]) / pages);
   return { main: main!, threads: threads!, processes: processes! };
 }

@@ -8,10 +8,10 @@
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
-import { Agent } from "undici";
 import { clusterWithout, joinedOn, keyOf } from "./cluster-nodes.ts";
-import { answering, fetchPage, machine, median, pinned, service } from "./harness.ts";
+import { answering, machine, median, pinned, service } from "./harness.ts";
 import { descendants, medianInterval } from "./in-pairs.ts";
+import { closeAgent, fetchPages, pathOf } from "./page-pairs.ts";
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -27,7 +27,6 @@ const [PAGES, ROUNDS, WARM, AT_ONCE] = [values.pages, values.rounds, values.warm
   Number,
 ) as [number, number, number, number];
 const WEB_PORT = 18_330;
-const PATHS: Readonly<Record<string, string>> = { light: "l", bytes: "b" };
 const A_HOST = 5;
 const WARM_BLOCK = 300;
 const CORE = 1;
@@ -60,30 +59,17 @@ function threadsMs(pid: number): number {
   }
 }
 
-const agent = new Agent({ connections: AT_ONCE });
-let next_host = 0;
-
 type Spent = Readonly<Record<string, number>>;
 
 /** CPU milliseconds a page, by the name of the process. No two blocks share a host. */
 async function spentFor(subject: Subject, path: string, pages: number): Promise<Spent> {
-  const first_host = next_host;
-  next_host += Math.ceil(pages / A_HOST);
   const look = (): Spent => ({
     ...Object.fromEntries(Object.entries(subject.pids).map(([name, pid]) => [name, cpuMs(pid)])),
     engines: subject.engines().reduce((sum, pid) => sum + threadsMs(pid), 0),
   });
   const before = look();
-  let next = 0;
-  const fetchNext = async (): Promise<void> => {
-    while (next < pages) {
-      const n = next++;
-      const host = first_host + Math.floor(n / A_HOST);
-      const address = `127.${1 + Math.floor(host / 62_500)}.${1 + (Math.floor(host / 250) % 250)}.${1 + (host % 250)}`;
-      await fetchPage(subject, agent, `http://${address}:${WEB_PORT}/${path}/${first_host * A_HOST + n}`);
-    }
-  };
-  await Promise.all(Array.from({ length: AT_ONCE }, fetchNext));
+  const fetched = { services: [subject], path, at_once: AT_ONCE, a_host: A_HOST };
+  await fetchPages(fetched, WEB_PORT, pages);
   const after = look();
   return Object.fromEntries(Object.entries(after).map(([name, ms]) => [name, (ms - before[name]!) / pages]));
 }
@@ -150,8 +136,8 @@ const subjects = [await oneProcess()];
 if (checkout !== undefined) subjects.push(await gatewayAndWorker(checkout, checkout));
 subjects.push(await gatewayAndWorker("this checkout"));
 const report: Record<string, object> = {};
-for (const kind of values.only.split(",")) report[kind] = await compared(subjects, PATHS[kind]!);
+for (const kind of values.only.split(",")) report[kind] = await compared(subjects, pathOf(kind));
 console.log(JSON.stringify({ machine: machine(), report }, null, 1));
 for (const { stop } of subjects) await stop();
 await web.stop();
-await agent.close();
+await closeAgent();

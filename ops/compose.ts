@@ -200,11 +200,10 @@ async function compose(config: Config, closers: Closers): Promise<Running> {
   const serves = topology.isGateway;
   if (serves) await http.serveApi();
   // A node reports where it listens.
-  const looking = opening.rightsOfPages.follow(() => membership.reports());
-  closers.push(async () => looking[Symbol.dispose]());
-  if (config.storage.blobs.startsWith("s3:") && config.storage.s3_small_bodies === "shared") {
-    const sharing = opening.sharing.follow(() => membership.reports());
-    closers.push(async () => sharing[Symbol.dispose]());
+  const sharesBodies = config.storage.blobs.startsWith("s3:") && config.storage.s3_small_bodies === "shared";
+  for (const agreement of sharesBodies ? [opening.rightsOfPages, opening.sharing] : [opening.rightsOfPages]) {
+    const looking = agreement.follow(() => membership.reports());
+    closers.push(async () => looking[Symbol.dispose]());
   }
   const { name, address } = http.listening();
   const { status_address, sentence } = http;

@@ -6,7 +6,7 @@
 import type { PageComment } from "../../../schemas/page-data.ts";
 import { comparableChars } from "../content/comparable-chars.ts";
 import { parseDate } from "./dates.ts";
-import { firstText, type Line } from "./lines.ts";
+import { type Line, type LineIndex, lineIndex } from "./lines.ts";
 import { isHeading, namedLike, type Page } from "./marks.ts";
 import { collapse, type Tree, unmarked } from "./tree.ts";
 
@@ -155,7 +155,7 @@ class CommentSearch {
   readonly #now_ms: number;
   readonly #isDated: (i: number) => boolean;
   /** The first text of each line: they ascend, which the lines' blocks do not. */
-  readonly #starts: Int32Array;
+  readonly #index: LineIndex;
   readonly #isAuthorName: (node: number) => boolean;
 
   constructor(page: Page, lines: readonly Line[], now_ms: number) {
@@ -164,7 +164,7 @@ class CommentSearch {
     this.#lines = lines;
     this.#now_ms = now_ms;
     this.#isDated = datedLines(lines, now_ms);
-    this.#starts = Int32Array.from(lines, (line) => firstText(page.tree, line));
+    this.#index = lineIndex(page.tree, lines);
     this.#isAuthorName = namedLike(page.names, NAMED_AUTHOR);
   }
 
@@ -173,7 +173,7 @@ class CommentSearch {
     const { names } = this.#page;
     if (!names.words.some((words) => NAMED_COMMENTS.test(words))) return [];
     const isNamed = namedLike(names, NAMED_COMMENTS);
-    const begin = this.#starts[first]!;
+    const begin = this.#index.starts[first]!;
     const roots: number[] = [];
     for (let node = 1; node < this.#tree.tag.length; node += 1) {
       if (!isNamed(node) || node < begin || this.#page.text[node] === 0) continue;
@@ -185,7 +185,7 @@ class CommentSearch {
 
   /** The comments of a named section, whose lines are marked; none: it is a form, a count or a link. */
   readSection(root: number, inside: Uint8Array): Part[] {
-    const [from, to] = this.#linesOf(root);
+    const [from, to] = this.#index.linesOf(root);
     const dated = this.#datedLines(from, to).filter((i) => !this.#isInForm(i, root));
     const parts = this.#partsAt(dated, root, to).filter((part) => this.entryOf(part).lines.length > 0);
     const entries = parts.map((part) => this.entryOf(part));
@@ -219,7 +219,7 @@ class CommentSearch {
 
   #unnamed(dated: readonly number[], first: number, inside: Uint8Array): Part[] {
     const root = this.#commonAncestor(dated);
-    const [begin, to] = this.#linesOf(root);
+    const [begin, to] = this.#index.linesOf(root);
     const parts = this.#partsAt(dated, root, to).filter(({ from }) => from >= first);
     const from = parts[0]?.from ?? begin;
     const isHeaded = this.#headingAbove(from) >= 0;
@@ -255,7 +255,7 @@ class CommentSearch {
   entryOf({ from, to, date, top }: Part): Entry {
     const { author, line: author_line } = this.#authorOf(from, to, date, top);
     // An element of the date may begin directly before its text.
-    const within = top >= 0 ? top : this.#starts[from]! - 1;
+    const within = top >= 0 ? top : this.#index.starts[from]! - 1;
     const body: Line[] = [];
     for (let i = from; i < to; i += 1)
       if (i !== date && i !== author_line && !this.#isControl(i, author) && !this.#isInForm(i, within))
@@ -266,7 +266,7 @@ class CommentSearch {
   /** For each dated line the largest element that holds no other; where it holds no body, the lines to the next. */
   #partsAt(dated: readonly number[], root: number, to: number): Part[] {
     const { parent } = this.#tree;
-    const starts = dated.map((i) => this.#starts[i]!);
+    const starts = dated.map((i) => this.#index.starts[i]!);
     const parts: Part[] = [];
     for (const [at, date] of dated.entries()) {
       const [before, after] = [starts[at - 1] ?? -1, starts[at + 1] ?? Number.MAX_SAFE_INTEGER];
@@ -274,7 +274,7 @@ class CommentSearch {
       let top = this.#lines[date]!.node;
       if (!isAlone(top)) top = -1;
       else while (parent[top]! >= root && isAlone(parent[top]!)) top = parent[top]!;
-      const [from, end] = top < 0 ? [date, date + 1] : this.#linesOf(top);
+      const [from, end] = top < 0 ? [date, date + 1] : this.#index.linesOf(top);
       const next = dated[at + 1] ?? to;
       parts.push(
         end - from > 1 ? { from, to: end, date, top } : { from, to: Math.max(end, next), date, top: -1 },
@@ -376,7 +376,7 @@ class CommentSearch {
   }
 
   #commonAncestor(dated: readonly number[]): number {
-    const last = this.#starts[dated.at(-1)!]!;
+    const last = this.#index.starts[dated.at(-1)!]!;
     let root = this.#lines[dated[0]!]!.node;
     while (this.#tree.end[root]! <= last) root = this.#tree.parent[root]!;
     return root;
@@ -403,21 +403,6 @@ class CommentSearch {
       if (words.length > 0 && words.every((piece) => piece >= node && piece < stop)) return i;
     }
     return -1;
-  }
-
-  /** The lines of an element, from the first to behind the last. */
-  #linesOf(node: number): [from: number, to: number] {
-    return [this.#lineFrom(node), this.#lineFrom(this.#tree.end[node]!)];
-  }
-
-  #lineFrom(node: number): number {
-    let [low, high] = [0, this.#lines.length];
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (this.#starts[middle]! < node) low = middle + 1;
-      else high = middle;
-    }
-    return low;
   }
 }
 

@@ -431,10 +431,10 @@ export function featuresOf(page: Page, context: Context): Features {
       page.ownLink[node]! / (page.own[node]! || 1), Math.log1p(page.own[node]!),
     ]; // prettier-ignore
     if (rows.length === 0) {
-      width = values.length + SHORT_LINES.length + NEIGHBOURS.length * 5 + traitValues.length + PEER_FEATURES;
-      rows = new Float32Array(count * width);
       const from = values.length + SHORT_LINES.length + NEIGHBOURS.length * 5;
       shared = { from, to: from + traitValues.length };
+      width = shared.to + PEER_FEATURES;
+      rows = new Float32Array(count * width);
     }
     let at = i * width;
     rows.set(values, at);

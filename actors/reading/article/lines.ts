@@ -30,6 +30,28 @@ export const SPACE = -1;
 export const firstText = (tree: Tree, { pieces, node }: Line): number =>
   pieces.find((piece) => piece !== SPACE && tree.chars[piece]! > 0) ?? node;
 
+/** Where the lines of a page stand in its tree. */
+export interface LineIndex {
+  /** The node that each line begins with. */
+  readonly starts: Int32Array;
+  /** The lines of an element: the first, and the one behind the last. */
+  readonly linesOf: (node: number) => [from: number, to: number];
+}
+
+export function lineIndex(tree: Tree, lines: readonly Line[]): LineIndex {
+  const starts = Int32Array.from(lines, (line) => firstText(tree, line));
+  const firstFrom = (node: number): number => {
+    let [low, high] = [0, starts.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (starts[middle]! < node) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  };
+  return { starts, linesOf: (node) => [firstFrom(node), firstFrom(tree.end[node]!)] };
+}
+
 const SEPARATED = new Set(["a", "span", "button", "label", "td", "th", "time", "input", "img", "summary"]);
 
 /** Lines of a page: one for each block, `<br>` and row; cells and neighbouring labels are kept apart by a space; `pre` keeps its own lines. */

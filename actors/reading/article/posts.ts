@@ -4,7 +4,7 @@
  * them the same element, which holds nearly all of what the part says. Signatures and cards of authors are no text.
  */
 import { datedLines } from "./comments.ts";
-import { firstText, type Line } from "./lines.ts";
+import { firstText, type Line, type LineIndex, lineIndex } from "./lines.ts";
 import { namedLike, type Page } from "./marks.ts";
 import { firstClass } from "./tree.ts";
 
@@ -70,9 +70,12 @@ export function withPosts(
 }
 
 /** Whether a line stands in an element that declares an author (microdata of schema.org). */
-function isAuthor({ tree }: Page, { pieces }: Line): boolean {
-  const first = pieces.find((piece) => piece >= 0) ?? 0;
-  for (let up = first, level = 0; up > 0 && level < LEVELS_MAX; up = tree.parent[up]!, level += 1) {
+function isAuthor({ tree }: Page, line: Line): boolean {
+  for (
+    let up = firstText(tree, line), level = 0;
+    up > 0 && level < LEVELS_MAX;
+    up = tree.parent[up]!, level += 1
+  ) {
     const itemprop = tree.attributes[up]?.["itemprop"];
     if (itemprop === "author" || itemprop === "creator") return true;
   }
@@ -105,7 +108,7 @@ const kindFrom = (first: number, depth: number): Kind => ({
 class PostSearch {
   readonly #page: Page;
   readonly #lines: readonly Line[];
-  readonly #starts: Int32Array;
+  readonly #index: LineIndex;
   /** Sums of characters by chance, and of characters, before each line. */
   readonly #likely: Float64Array;
   readonly #chars: Float64Array;
@@ -115,7 +118,7 @@ class PostSearch {
   constructor(page: Page, lines: readonly Line[], chances: readonly number[], labels: Uint8Array) {
     this.#page = page;
     this.#lines = lines;
-    this.#starts = Int32Array.from(lines, (line) => firstText(page.tree, line));
+    this.#index = lineIndex(page.tree, lines);
     this.#chances = chances;
     this.#isSignature = namedLike(page.names, NAMED_SIGNATURE);
     this.#likely = new Float64Array(lines.length + 1);
@@ -202,7 +205,7 @@ class PostSearch {
       if (expected >= NEAR_BEST * most && kind.depth > (body?.depth ?? -1)) body = kind;
     if (body === null) return null;
     const bodies = body.elements.flatMap((node) => {
-      const [first, end] = this.#linesOf(node);
+      const [first, end] = this.#index.linesOf(node);
       return Array.from({ length: end - first }, (_, i) => first + i).filter(
         (i) => !this.#lines[i]!.junk && !this.#isPreview(this.#lines[i]!.node, node),
       );
@@ -235,13 +238,13 @@ class PostSearch {
     const { tree } = this.#page;
     const tags = new Set([...kinds.values()].map(({ first }) => tree.tag[first]!));
     // An element begins before its first text, but behind the text before it.
-    const begin = from === 0 ? 1 : this.#starts[from - 1]! + 1;
-    const stop = to < this.#lines.length ? this.#starts[to]! : tree.tag.length;
+    const begin = from === 0 ? 1 : this.#index.starts[from - 1]! + 1;
+    const stop = to < this.#lines.length ? this.#index.starts[to]! : tree.tag.length;
     for (let node = begin; node < stop; node += 1) {
       if (!tags.has(tree.tag[node]!)) continue;
       const kind = kinds.get(this.#kindOf(node));
       if (kind === undefined || node < kind.behind) continue;
-      const [first, end] = this.#linesOf(node);
+      const [first, end] = this.#index.linesOf(node);
       if (end === first || first < from || end > to) continue;
       kind.elements.push(node);
       kind.text += even[end - from]! - even[first - from]!;
@@ -254,14 +257,14 @@ class PostSearch {
   /** The lines of the largest element that holds this date and no other; where it holds nothing else, the lines to the next. */
   #partAt(dated: readonly number[], at: number, date: number): [from: number, to: number] {
     const { parent, end } = this.#page.tree;
-    const before = at > 0 ? this.#starts[dated[at - 1]!]! : -1;
-    const after = at + 1 < dated.length ? this.#starts[dated[at + 1]!]! : Number.MAX_SAFE_INTEGER;
+    const before = at > 0 ? this.#index.starts[dated[at - 1]!]! : -1;
+    const after = at + 1 < dated.length ? this.#index.starts[dated[at + 1]!]! : Number.MAX_SAFE_INTEGER;
     const isAlone = (node: number): boolean => before < node && after >= end[node]!;
     let top = this.#lines[date]!.node;
     if (isAlone(top)) {
       while (parent[top]! > 0 && isAlone(parent[top]!) && this.#page.tree.tag[parent[top]!] !== "body")
         top = parent[top]!;
-      const [from, to] = this.#linesOf(top);
+      const [from, to] = this.#index.linesOf(top);
       if (to - from > 1) return [from, to];
     }
     return [date, dated[at + 1] ?? Math.min(this.#lines.length, date + LAST_PART_LINES)];
@@ -277,7 +280,7 @@ class PostSearch {
     const found: number[] = [];
     let node = this.#lines[heaviest]!.node;
     for (let level = 0; node > 0 && level < LEVELS_MAX; node = this.#page.tree.parent[node]!, level += 1) {
-      const [first, end] = this.#linesOf(node);
+      const [first, end] = this.#index.linesOf(node);
       if (first < from || end > to) break;
       if (this.#weight(first, end) >= BODY_SHARE * all) found.push(node);
     }
@@ -293,19 +296,5 @@ class PostSearch {
     const { tree } = this.#page;
     const up = tree.parent[node]!;
     return `${tree.tag[node]!}.${firstClass(tree, node)}<${tree.tag[up]!}.${firstClass(tree, up)}`;
-  }
-
-  #linesOf(node: number): [from: number, to: number] {
-    return [this.#lineFrom(node), this.#lineFrom(this.#page.tree.end[node]!)];
-  }
-
-  #lineFrom(node: number): number {
-    let [low, high] = [0, this.#lines.length];
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (this.#starts[middle]! < node) low = middle + 1;
-      else high = middle;
-    }
-    return low;
   }
 }

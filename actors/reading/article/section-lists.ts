@@ -3,10 +3,8 @@
  * contents of the pages below, lists of functions, terms and their definitions. A list that stands beside text, in the same element, is
  * text as a whole. Menus, tabs, and lists of places on the same page are left to the model.
  */
-import type { Line } from "./lines.ts";
-import { SPACE } from "./lines.ts";
+import { type Line, lineIndex } from "./lines.ts";
 import { NAMED_TRIMMING, namedLike, type Page } from "./marks.ts";
-import type { Tree } from "./tree.ts";
 
 const LISTS: ReadonlySet<string> = new Set(["ul", "ol", "dl"]);
 /** Names of the page as a whole say nothing of its parts. */
@@ -46,7 +44,7 @@ export function withSectionLists(
     likely[i + 1] = likely[i]! + size * chances[i]!;
     chars[i + 1] = chars[i]! + size;
   }
-  const linesOf = lineFinder(tree, lines);
+  const { linesOf } = lineIndex(tree, lines);
   const isTextIn = (node: number): boolean => {
     const [from, to] = linesOf(node);
     const beside = chars[to]! - chars[from]!;
@@ -113,22 +111,4 @@ function leadsToOwnPage({ tree }: Page, list: number): boolean {
     if (tree.attributes[i]?.["href"]?.startsWith("#")) own += 1;
   }
   return own > OWN_PAGE_SHARE * links;
-}
-
-/** Finds the lines of a node: the first, and the one behind the last. */
-function lineFinder({ end }: Tree, lines: readonly Line[]): (node: number) => [from: number, to: number] {
-  const starts = Int32Array.from(
-    lines,
-    ({ pieces, node }) => pieces.find((piece) => piece !== SPACE) ?? node,
-  );
-  const firstFrom = (node: number): number => {
-    let [low, high] = [0, starts.length];
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (starts[middle]! < node) low = middle + 1;
-      else high = middle;
-    }
-    return low;
-  };
-  return (node) => [firstFrom(node), firstFrom(end[node]!)];
 }

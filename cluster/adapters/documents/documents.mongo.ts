@@ -188,7 +188,7 @@ export function mongoDocuments(address: string, { rebuildable = [] }: MongoOptio
           )
           .sort({
             ...(tag_prefix !== undefined && { tag: 1 }),
-            _id: reverse && tag_prefix === undefined ? -1 : 1,
+            _id: reverse ? -1 : 1,
           })
           .limit(limit),
       );

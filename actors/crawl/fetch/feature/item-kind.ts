@@ -57,8 +57,9 @@ export const fetchItems = (
       const premium_later = !may_pay && request.allow_paid && !(request.tiers ?? ["direct"]).every(isPremium);
       const is_post = request.own_request !== undefined && isSentOnce(request.own_request.given);
       const attempt = premium_later ? { ...request, allow_paid: false, premium_later } : request;
-      const { granted, ...answer } = await fetchWith(ask, attempt, signal);
-      await grantBodies(bodyGrants, project, { ...answer, ...(granted && { granted }) });
+      const fetched = await fetchWith(ask, attempt, signal);
+      await grantBodies(bodyGrants, project, fetched);
+      const { granted: _, ...answer } = fetched;
       await archives.index(project, answer.record);
       return {
         answer,
