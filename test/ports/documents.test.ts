@@ -141,6 +141,26 @@ describe.skipIf(mongo === null)("documents in MongoDB", () => {
     removeChecksum: (collection, key) => changeRaw(collection, key, { $unset: { checksum: 1 } }),
   });
 
+  test("looks through its own documents only, and a document without its text is damaged", async () => {
+    const documents = open();
+    const client = new MongoClient(address);
+    const others = client.db().collection<{ _id: string; names: string[] }>("another_store");
+    await others.insertOne({ _id: "a", names: [] });
+    await documents.put("whole", "sound", { units: 1 }, 0);
+    await documents.put("whole", "without", { units: 1 }, 0);
+    await client
+      .db()
+      .collection<{ _id: string }>("whole")
+      .updateOne({ _id: "without" }, { $unset: { json: 1 } });
+    const { damaged } = await documents.verify(null, 1_000);
+    const places = damaged.filter(({ collection }) => ["another_store", "whole"].includes(collection));
+    expect(places).toEqual([{ collection: "whole", key: "without" }]);
+    await expect(documents.get("whole", "without")).rejects.toMatchObject({ code: "document_damaged" });
+    await client.db().dropCollection("another_store");
+    await documents.removeRange("whole", "", "\uffff");
+    await client.close();
+  });
+
   test("delays only writes of the same document when a write hangs", async () => {
     const { hostname, port } = new URL(address.replace(/^mongodb/, "http"));
     const swallowed = Promise.withResolvers<void>();

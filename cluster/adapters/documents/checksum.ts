@@ -6,9 +6,10 @@ import { Fault } from "../../ports/fault.ts";
 /** CRC-32 of the UTF-8 of a document: it finds bits that flipped on a disk or on the way, not a row that was forged. */
 export const checksumOf = (json: string): number => crc32(json);
 
-/** A document of an earlier version has no checksum and is as it is. */
-export const isSound = (json: string, checksum: unknown): boolean =>
-  checksum === null || checksum === undefined ? isJson(json) : Number(checksum) === checksumOf(json);
+/** A document of an earlier version has no checksum and is as it is. No document is without a text. */
+export const isSound = (json: unknown, checksum: unknown): json is string =>
+  typeof json === "string" &&
+  (checksum === null || checksum === undefined ? isJson(json) : Number(checksum) === checksumOf(json));
 
 function isJson(text: string): boolean {
   try {
@@ -22,7 +23,7 @@ function isJson(text: string): boolean {
 /** As it was stored. Throws Fault "document_damaged". */
 export function readVersioned(
   { collection, key }: DocumentPlace,
-  json: string,
+  json: unknown,
   version: number,
   checksum: unknown,
 ): Versioned {

@@ -11,6 +11,7 @@
  * for its batch, end in a fault; whether such a write was stored is then unknown.
  */
 import assert from "node:assert/strict";
+import { ObjectId } from "mongodb";
 import {
   type DocumentPlace,
   type Documents,
@@ -97,11 +98,22 @@ async function removeExpired(
   return removed;
 }
 
+/** Other stores have collections in the same database: each document of this one has the id of its write. */
+async function hasDocuments(
+  { collectionOf, reach }: MongoServer,
+  what: string,
+  name: string,
+): Promise<boolean> {
+  const first = await reach(what, () => collectionOf(name).findOne({}, { projection: { w: 1 } }));
+  return first?.w instanceof ObjectId;
+}
+
 async function verify(
-  { database, collectionOf, reach }: MongoServer,
+  server: MongoServer,
   after: DocumentPlace | null,
   limit: number,
 ): ReturnType<Documents["verify"]> {
+  const { database, collectionOf, reach } = server;
   const what = "look through the documents";
   const listed = await reach(what, () => database().listCollections({}, { nameOnly: true }).toArray());
   const names = listed.map(({ name }) => name).filter((name) => !name.startsWith("system."));
@@ -109,6 +121,7 @@ async function verify(
   let last: DocumentPlace | null = null;
   let [looked, chars] = [0, 0];
   for (const name of names.filter((each) => each >= (after?.collection ?? "")).toSorted()) {
+    if (!(await hasDocuments(server, what, name))) continue;
     const behind = after?.collection === name ? { _id: { $gt: after.key } } : {};
     const cursor = collectionOf(name)
       .find(behind, READ)
@@ -117,7 +130,7 @@ async function verify(
     cursor.batchSize(VERIFIED_AT_ONCE);
     try {
       while (chars <= MAX_VERIFIED_CHARS && (await reach(what, () => cursor.hasNext())))
-        for (const { _id, json, checksum } of cursor.readBufferedDocuments()) {
+        for (const { _id, json = "", checksum } of cursor.readBufferedDocuments()) {
           last = { collection: name, key: _id };
           if (!isSound(json, checksum)) damaged.push(last);
           looked++;
