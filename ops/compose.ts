@@ -139,9 +139,11 @@ async function compose(config: Config, closers: Closers): Promise<Running> {
   const context = joinContext(opening, membership, () => answersOf(stores, clock), closers);
   const features = await join(context);
   assertListed();
-  for (const { name } of LISTED) metrics.begin("trawl_documents_written_total", { collection: name });
   const { parts } = features;
   const actors = parts.flatMap((part) => part.actors ?? []);
+  const persistent = actors.filter(({ persist }) => persist !== undefined).map(({ contract }) => contract);
+  for (const { name } of [...LISTED, ...persistent])
+    metrics.begin("trawl_documents_written_total", { collection: name });
   await membership.serve(actors);
 
   const first = await prepareAccounts(documents, config.gateway.admin_key ?? null, clock.now());
