@@ -9,7 +9,13 @@
 import { type Clock, sleep } from "./ports/clock.ts";
 import type { Documents } from "./ports/documents.ts";
 import { Fault } from "./ports/fault.ts";
-import type { ClaimTerms, Leases, LeaseSurvey } from "./ports/leases.ts";
+import {
+  type AssignmentTable,
+  type ClaimTerms,
+  isNewerTable,
+  type Leases,
+  type LeaseSurvey,
+} from "./ports/leases.ts";
 import { CLUSTER } from "./cluster-documents.ts";
 import { MIN_PARTITIONS } from "./placement.ts";
 
@@ -64,7 +70,7 @@ interface OwnStore {
   readonly generation: number;
   /** The largest that this node has seen. */
   readonly revision: number;
-  /** A change of a lease had a smaller one. */
+  /** A change of a lease had a smaller one, or the table of assignments an earlier version. */
   readonly wasRolledBack: boolean;
 }
 
@@ -78,6 +84,8 @@ interface GenerationsState extends Agreed {
   readonly documents: Documents;
   readonly clock: Clock;
   isForeign: boolean;
+  /** The newest table of assignments that this node has read. */
+  table: Pick<AssignmentTable, "generation" | "version"> | null;
   /** The lease store that this node has worked with, and what it has seen of it. */
   own: OwnStore | null;
   /** The beat of the record at the last look, and when it was seen first, on the monotonic clock. */
@@ -85,7 +93,15 @@ interface GenerationsState extends Agreed {
 }
 
 export function generations(documents: Documents, clock: Clock, settings: Agreed): Generations {
-  const state: GenerationsState = { ...settings, documents, clock, isForeign: false, own: null, seen: null };
+  const state: GenerationsState = {
+    ...settings,
+    documents,
+    clock,
+    isForeign: false,
+    table: null,
+    own: null,
+    seen: null,
+  };
   return {
     async claimTerms(look) {
       for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
@@ -118,6 +134,12 @@ export function generations(documents: Documents, clock: Clock, settings: Agreed
         observe(state, before, renewed ?? undefined);
         return renewed;
       },
+      async table() {
+        const before = state.table;
+        const stored = await leases.table();
+        observeTable(state, before, stored?.table ?? null);
+        return stored;
+      },
       async renew(...args) {
         const before = state.own;
         const renewal = await leases.renew(...args);
@@ -138,6 +160,19 @@ function observe(state: GenerationsState, before: OwnStore | null, revision = In
     revision: Math.max(own.revision, revision),
     wasRolledBack: own.wasRolledBack || revision < before.revision,
   };
+}
+
+/** `before`: the newest one at the call that read this table (null: there is none). Leases may be there while their table is lost. */
+function observeTable(
+  state: GenerationsState,
+  before: GenerationsState["table"],
+  table: AssignmentTable | null,
+): void {
+  const { own } = state;
+  if (table && (!state.table || !isNewerTable(state.table, table)))
+    state.table = { generation: table.generation, version: table.version };
+  if (own && before?.generation === own.generation && (!table || isNewerTable(before, table)))
+    state.own = { ...own, wasRolledBack: true };
 }
 
 /** Null: the record was changed, look again. */

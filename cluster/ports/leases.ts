@@ -73,6 +73,11 @@ export interface AssignmentTable {
   readonly assignments: readonly Assignment[];
 }
 
+export const isNewerTable = (
+  a: Pick<AssignmentTable, "generation" | "version">,
+  b: Pick<AssignmentTable, "generation" | "version">,
+): boolean => a.generation > b.generation || (a.generation === b.generation && a.version > b.version);
+
 export interface StoredTable {
   readonly revision: number;
   readonly table: AssignmentTable;

@@ -1222,6 +1222,26 @@ describe("a cluster of more partitions", () => {
     expect(sorted(nodes[1]!, nodes[2]!)).toEqual(all256);
   });
 
+  test.each([false, true])(
+    "whose table alone is lost begins a new generation (a node joins: %s)",
+    async (joins) => {
+      const { clock, leases, join } = world();
+      const nodes = [await join({ newPartitions: 256 }), await join(), await join()];
+      await clock.advance(20_000);
+      const before = Math.max(...nodes.flatMap((node) => node.ownedPartitions()).map(({ epoch }) => epoch));
+      leases.loseTable();
+      if (joins) nodes.push(await join());
+      for (let n = 0; n < 150; n++) {
+        await clock.advance(100);
+        for (const partition of all256)
+          expect(nodes.filter((node) => node.ownsPartition(partition)).length).toBeLessThanOrEqual(1);
+      }
+      expect(sorted(...nodes)).toEqual(all256);
+      const epochs = nodes.flatMap((node) => node.ownedPartitions()).map(({ epoch }) => epoch);
+      expect(Math.min(...epochs)).toBeGreaterThan(before + 2 ** 39);
+    },
+  );
+
   test("that was one of 64 finds its reminders, each once", async () => {
     const { clock, documents, join } = world();
     const before = await join();

@@ -4,7 +4,7 @@ import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 import { memoryLeases } from "../../cluster/adapters/leases/leases.memory.ts";
 import { natsLeases } from "../../cluster/adapters/leases/leases.nats.ts";
 import { engines } from "../harness/engines.ts";
-import { type ConnectedLeases, leasesSuite } from "./leases.ts";
+import { type ConnectedLeases, leasesSuite, loseTableOf } from "./leases.ts";
 
 const { bus: nats } = await engines("bus");
 
@@ -12,14 +12,16 @@ const LEASES: Record<string, () => Promise<ConnectedLeases>> = {
   async memory() {
     const clock = virtualClock();
     const leases = memoryLeases(clock);
-    return { leases, another: async () => leases, pass: (ms) => clock.advance(ms) };
+    const loseTable = async () => leases.loseTable();
+    return { leases, another: async () => leases, pass: (ms) => clock.advance(ms), loseTable };
   },
   ...(nats && {
     // The server keeps the time here, so it really passes.
     async NATS() {
       const address = `${nats["TRAWL_BUS"]}/suite-${Date.now()}`;
       const another = () => natsLeases(address, { ttl_ms: 1_500 });
-      return { leases: await another(), another, pass: (ms: number) => sleep(ms) };
+      const loseTable = () => loseTableOf(address);
+      return { leases: await another(), another, pass: (ms: number) => sleep(ms), loseTable };
     },
   }),
 };

@@ -1,5 +1,7 @@
 /** Promises of every adapter of leases (cluster/ports/leases.ts). */
 import { expect, test } from "vitest";
+import { linkNats } from "../../cluster/adapters/bus/connection.nats.ts";
+import { bucketStream } from "../../cluster/adapters/leases/leases.nats.ts";
 import { seededRandom } from "../../cluster/adapters/time/random.seeded.ts";
 import {
   type Assignment,
@@ -21,12 +23,21 @@ function renewed(renewal: Renewal): number {
   return renewal.revision;
 }
 
+/** Deletes the stream of the table on NATS. */
+export async function loseTableOf(address: string): Promise<void> {
+  const link = await linkNats(address, { purpose: "test" });
+  await link.jsm.streams.delete(bucketStream(link.name, "table"));
+  await link.close();
+}
+
 export interface ConnectedLeases {
   readonly leases: Leases;
   /** Those of another node of the cluster. */
   readonly another: () => Promise<Leases>;
   /** Lets so much time go by as the leases see it. */
   readonly pass: (ms: number) => Promise<void>;
+  /** The store loses the table of assignments, and nothing else. */
+  readonly loseTable: () => Promise<void>;
 }
 
 /** Each test keeps to partitions of its own. */
@@ -292,5 +303,26 @@ export function leasesSuite(connect: () => Promise<ConnectedLeases>): void {
       await newcomer.close();
     }
     await follower.close();
+  });
+
+  test("answers that there is no table once it is lost, and holds the leases; the next table is a first one", async () => {
+    const { leases, another, loseTable } = await connection;
+    const terms = await termsOf(leases);
+    const held = (await leases.hold("kept", "a", terms))!;
+    await loseTable();
+    const assignments = Array.from({ length: 128 }, (_, n) => ({
+      lease: `n-${n}/3.0`,
+      epoch: n,
+      isLeaving: false,
+    }));
+    const table = { generation: 3, version: 1, assignments };
+    const other = await another();
+    expect(await other.table()).toBeNull();
+    expect(await leases.table()).toBeNull();
+    expect(await leases.heldNames()).toContain("kept");
+    expect(await leases.renewHeld("kept", "a", "", held)).toBeGreaterThan(held);
+    const revision = (await leases.writeTable(table, 0, terms))!;
+    for (const reader of [leases, other]) expect(await reader.table()).toEqual({ revision, table });
+    await other.close();
   });
 }

@@ -14,7 +14,7 @@ import { engineProgram } from "../harness/engines.ts";
 import { type Holding, leaseProblems } from "../harness/history.ts";
 import { type Link, linkTo } from "../harness/tcp-link.ts";
 import { busSuite } from "./bus.ts";
-import { leasesSuite } from "./leases.ts";
+import { leasesSuite, loseTableOf } from "./leases.ts";
 
 /** Until servers that have just started, or lost their leader, have one. */
 const ELECTED_MS = 20_000;
@@ -51,7 +51,12 @@ describe.skipIf(nats === null)("three servers of NATS", () => {
 
   describe("as the leases", () => {
     const another = () => elected(() => natsLeases(address("suite"), { ttl_ms: TTL_MS }));
-    leasesSuite(async () => ({ leases: await another(), another, pass: (ms) => sleep(ms) }));
+    leasesSuite(async () => ({
+      leases: await another(),
+      another,
+      pass: (ms) => sleep(ms),
+      loseTable: () => loseTableOf(address("suite")),
+    }));
   });
 
   test("lose nothing and give no lease to two, while a leader is killed and a server is cut off", async () => {

@@ -29,6 +29,8 @@ interface NamedLease {
 export interface MemoryLeases extends Leases {
   /** Loses everything, as a server does whose disk was replaced. */
   readonly wipe: () => void;
+  /** Loses the table of assignments alone, as a server does that lost one stream. */
+  readonly loseTable: () => void;
   /** Remembers what is stored; what is returned goes back to it, as a server does that is restored from a copy of its disk. */
   readonly copy: () => () => void;
 }
@@ -141,6 +143,9 @@ export function memoryLeases(clock: Clock, ttl_ms = 3_000, store_name = "store")
         ({ table, revision } = then);
         for (const restore of restores) restore();
       };
+    },
+    loseTable() {
+      table = null;
     },
     wipe() {
       for (const map of [leases, named, members, settings]) map.clear();

@@ -22,7 +22,13 @@ import {
 } from "./partition-lease.ts";
 import { repeatedRounds, ROUND_SOON_MS } from "./rounds.ts";
 import { Fault } from "../../ports/fault.ts";
-import { ASSIGNER, type AssignmentTable, type ClaimTerms, type StoredTable } from "../../ports/leases.ts";
+import {
+  ASSIGNER,
+  type AssignmentTable,
+  type ClaimTerms,
+  isNewerTable,
+  type StoredTable,
+} from "../../ports/leases.ts";
 
 /**
  * The assigner renews its lease in each round. A node that has seen no renewal for so long takes its place, before the lease has lapsed: safety does
@@ -274,11 +280,8 @@ async function followTable(state: State): Promise<void> {
   }
 }
 
-const isNewer = (a: AssignmentTable, b: AssignmentTable): boolean =>
-  a.generation > b.generation || (a.generation === b.generation && a.version > b.version);
-
 function takeTable(state: State, revision: number, table: AssignmentTable): void {
-  if (state.table && !isNewer(table, state.table.table)) return;
+  if (state.table && !isNewerTable(table, state.table.table)) return;
   state.table = { revision, table };
   const { lease } = state;
   if (lease && table.generation > lease.generation) {
