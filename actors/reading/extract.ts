@@ -4,6 +4,7 @@
  * clock that is passed in.
  */
 import { type ArticleMeta, isOfficeKind } from "../../schemas/fetch.ts";
+import { htmlOf } from "./article/html-source.ts";
 import { charsetOf } from "./content/charset.ts";
 import { decodeText } from "./content/decode-text.ts";
 import { readPlain } from "./content/plain-document.ts";
@@ -78,7 +79,7 @@ async function loadPage(): Promise<Extractor> {
   const { readFiled, unwrapped } = await import("./content/filing-text.ts");
   const readLinks = (task: ExtractTask): Extracted => {
     const charset = charsetOf(task) ?? "UTF-8";
-    const tree = buildTree(decodeText(task.bytes, charset));
+    const tree = buildTree(htmlOf(task.bytes, charset));
     return { ...NOTHING, charset, followed: followedLinks(tree, task.url) };
   };
   return async (task) => {
@@ -111,7 +112,7 @@ async function readAsHtml(
   loadDetector: () => Promise<void>,
 ): Promise<Extracted> {
   const charset = charsetOf(task) ?? "UTF-8";
-  const html = decodeText(task.bytes, charset);
+  const html = htmlOf(task.bytes, charset);
   const options = { formats: task.with_formats === true, followed: task.followed !== undefined };
   let page = readHtml(html, task.url, task.now_ms, options);
   if (page.needs_detector) {

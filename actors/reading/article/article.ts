@@ -8,6 +8,7 @@ import { type Comments, commentsOf, findComments } from "./comments.ts";
 import { type Features, featuresOf, readTraits, type Traits } from "./features.ts";
 import type { PageComment } from "../../../schemas/page-data.ts";
 import { findGroups } from "./groups.ts";
+import type { HtmlSource } from "./html-source.ts";
 import { isDocumentation, isForumLike, isThread, kindOf, type PageKind } from "./kind.ts";
 import { labelsAmong, withEvenLabels } from "./labels.ts";
 import { findConsent, outsideDialogs } from "./dialogs.ts";
@@ -175,7 +176,7 @@ function lineChances(
 
 /** Reads what a page is and says. */
 export function readHtml(
-  html: string,
+  html: string | HtmlSource,
   url: string,
   now_ms: number,
   {

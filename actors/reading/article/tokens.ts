@@ -6,7 +6,7 @@
  * A tag that the end of the document cuts off is dropped, as the standard says. Comments and declarations are skipped.
  */
 
-/** Is told the tokens in their order. Places are offsets of UTF-16 units. */
+/** Is told the tokens in their order. Places are offsets in the given text. */
 export interface TokenReader {
   readonly onText: (start: number, stop: number) => void;
   /** A start tag begins; the answer is its name in lower case. */

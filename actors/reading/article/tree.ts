@@ -8,6 +8,7 @@
 import { decodeHTML, decodeHTMLAttribute, decodeHTMLStrict } from "entities";
 import { codeAt } from "../content/code-at.ts";
 import { extraChars, FIRST_DENSE } from "../content/comparable-chars.ts";
+import { type HtmlSource, htmlText, UNITS_A_CHAR_MAX } from "./html-source.ts";
 import { KnownNames } from "./known-names.ts";
 import { readTokens } from "./tokens.ts";
 
@@ -136,8 +137,16 @@ const ELEMENT_NAMES = new KnownNames([
   ...BLOCK,
   ..."a button head input noscript picture rb rp rt ruby script title".split(" "),
 ]);
-const elementName = (html: string, start: number, stop: number): string =>
-  ELEMENT_NAMES.find(html, start, stop) ?? html.slice(start, stop).toLowerCase();
+const ELEMENT_NAME_CHARS_MAX = 64;
+
+/** The name in lower case; null for one that is too long. */
+function elementName({ units, slice }: HtmlSource, start: number, stop: number): string | null {
+  if (stop - start > UNITS_A_CHAR_MAX * ELEMENT_NAME_CHARS_MAX) return null;
+  const known = ELEMENT_NAMES.find(units, start, stop);
+  if (known !== undefined) return known;
+  const name = slice(start, stop);
+  return name.length > ELEMENT_NAME_CHARS_MAX ? null : name.toLowerCase();
+}
 
 /** An opening element ends an open element of the second list, searched up to an element of the third. */
 const ENDS_SIBLING: Readonly<Record<string, { ends: ReadonlySet<string>; within: ReadonlySet<string> }>> = {
@@ -267,7 +276,9 @@ const isSample = (source: string): boolean =>
   !NO_SAMPLE.test(source) && (source.trim().match(/\n/g) ?? []).length >= AREA_BREAKS_MIN;
 
 /** With `with_formatting`, formatting elements are listed beside the nodes; the nodes are the same either way. */
-export function buildTree(html: string, with_formatting = false): Tree {
+export function buildTree(html: string | HtmlSource, with_formatting = false): Tree {
+  const whole = typeof html === "string" ? htmlText(html) : html;
+  const { slice } = whole;
   const tag: string[] = ["#root"];
   const text: string[] = [""];
   const chars: number[] = [0];
@@ -351,27 +362,30 @@ export function buildTree(html: string, with_formatting = false): Tree {
 
   const append = (start: number, stop: number): void => {
     if (in_title) {
-      if (title_parts.length < 2_000) title_parts += decoded(html.slice(start, stop), decodeHTML);
+      if (title_parts.length < 2_000) title_parts += decoded(slice(start, stop), decodeHTML);
       return;
     }
     if (script) {
-      if (script.length < script.limit) script.parts.push(html.slice(start, stop));
-      script.length += stop - start;
+      if (script.length < script.limit) {
+        const part = slice(start, stop, script.limit + 1);
+        script.parts.push(part);
+        script.length += part.length;
+      } else script.length += stop - start;
       return;
     }
     if (skipping !== "") {
       if (formula?.isTex === true && formula.annotation.length <= FORMULA_CHARS_MAX)
-        formula.annotation += decoded(html.slice(start, stop), decodeHTML);
-      if (area && stop - start <= AREA_CHARS_MAX) area = { start, stop };
+        formula.annotation += decoded(slice(start, stop), decodeHTML);
+      if (area && stop - start <= UNITS_A_CHAR_MAX * AREA_CHARS_MAX) area = { start, stop };
       if (icon && in_icon_title && icon.label.length < ICON_LABEL_CHARS_MAX)
-        icon.label += decoded(html.slice(start, stop), decodeHTML);
+        icon.label += decoded(slice(start, stop), decodeHTML);
       return;
     }
     if (text_chars >= TEXT_CHARS_MAX) {
       capped.add("text");
       return;
     }
-    const run = decoded(html.slice(start, stop), decodeHTML);
+    const run = decoded(slice(start, stop), decodeHTML);
     const added = run.slice(0, TEXT_CHARS_MAX - text_chars);
     if (added.length < run.length) capped.add("text");
     text_chars += added.length;
@@ -392,7 +406,8 @@ export function buildTree(html: string, with_formatting = false): Tree {
     !/display\s*:\s*none/i.test(attributesHere?.["style"] ?? "");
 
   const writeArea = ({ start, stop }: { readonly start: number; readonly stop: number }): void => {
-    if (!isSample(html.slice(start, stop))) return;
+    const content = slice(start, stop);
+    if (content.length > AREA_CHARS_MAX || !isSample(content)) return;
     name = "pre";
     opened(false);
     append(start, stop);
@@ -630,10 +645,10 @@ export function buildTree(html: string, with_formatting = false): Tree {
     }
   };
 
-  readTokens(html, {
+  readTokens(whole.units, {
     onText: append,
     onTagName: (start, stop) => {
-      name = stop - start > 64 ? "x-long" : elementName(html, start, stop);
+      name = elementName(whole, start, stop) ?? "x-long";
       current = null;
       attributes_read = 0;
       return name;
@@ -645,17 +660,18 @@ export function buildTree(html: string, with_formatting = false): Tree {
         return;
       }
       if (stop - start > 24 || (skipping !== "" && skipping !== "iframe" && skipping !== "math")) return;
-      const attribute = ATTRIBUTE_NAMES.find(html, start, stop);
+      const attribute = ATTRIBUTE_NAMES.find(whole.units, start, stop);
       if (attribute === undefined) return;
       current ??= fewAttributes();
       if (!values.has(attribute) || current[attribute] !== undefined) return;
       if (!(attribute in current)) current = allAttributes(current);
-      const value = html.slice(value_start, Math.min(value_stop, value_start + ATTRIBUTE_SOURCE_CHARS_MAX));
+      const value = slice(value_start, value_stop, ATTRIBUTE_SOURCE_CHARS_MAX);
       current[attribute] = decoded(value, decodeHTMLAttribute).slice(0, ATTRIBUTE_CHARS_MAX);
     },
     onTagEnd: opened,
     onEndTag: (start, stop) => {
-      if (stop - start <= 64) closed(elementName(html, start, stop));
+      const closing = elementName(whole, start, stop);
+      if (closing !== null) closed(closing);
     },
     isForeign: () => skipping === "svg" || skipping === "math",
   });

@@ -3,6 +3,7 @@
  * sources its teaser links to (judgments, authorities, press releases, papers, PDFs). It sends no requests.
  */
 import type { PrimarySource } from "../../../schemas/fetch.ts";
+import type { HtmlSource } from "../article/html-source.ts";
 import { isLdType, type LdNode, ldText, readLinkedData } from "../article/jsonld.ts";
 import { readPage, unseenAnywhere } from "../article/marks.ts";
 import { buildTree, collapse, type Tree } from "../article/tree.ts";
@@ -21,7 +22,7 @@ const MAX_SOURCE_CHARS = 300;
 const MAX_HREF_CHARS = 2_048;
 
 /** Hidden text of HTML that is not declared free is not used. */
-export function readLeads(html: string, url: string): Leads {
+export function readLeads(html: string | HtmlSource, url: string): Leads {
   const tree = buildTree(html);
   const base = URL.parse(tree.base ?? url, url) ?? new URL(url);
   const { nodes } = readLinkedData(tree.jsonLd);
