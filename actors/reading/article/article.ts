@@ -11,7 +11,7 @@ import { findGroups } from "./groups.ts";
 import type { HtmlSource } from "./html-source.ts";
 import { isDocumentation, isForumLike, isThread, kindOf, type PageKind } from "./kind.ts";
 import { labelsAmong, withEvenLabels } from "./labels.ts";
-import { findConsent, outsideDialogs } from "./dialogs.ts";
+import { findConsent, findLegalDialogs, outsideDialogs } from "./dialogs.ts";
 import { ldBody, type LinkedData, readLinkedData } from "./jsonld.ts";
 import { articleLines, isTemplate, type Line, linesIn, linesText, toLines } from "./lines.ts";
 import {
@@ -162,10 +162,11 @@ function lineChances(
   const { page, lines, traits, peers } = survey;
   const notices = findNotices(lines, page.tree.title);
   const consent = findConsent(page, lines);
+  const legal = findLegalDialogs(page, lines);
   const factors = kind === "product" ? besideProducts(page, lines, include_comments) : null;
   const labels = labelsAmong(lines, peers.structure);
   const chances = withEvenLabels(peers, labels, weigh(survey)).map((chance, i) =>
-    notices[i] || consent[i] || comments?.inside[i] ? 0 : chance * (factors?.[i] ?? 1),
+    notices[i] || consent[i] || legal[i] || comments?.inside[i] ? 0 : chance * (factors?.[i] ?? 1),
   );
   const has_comments = comments !== null && comments.entries.length > 0;
   // Elsewhere dated parts may as well be teasers or reviews.

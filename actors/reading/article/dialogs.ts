@@ -24,6 +24,21 @@ export function findConsent({ tree, names, text }: Page, lines: readonly Line[])
   return found;
 }
 
+/** Names of dialogs with what the law asks a site to say. */
+const NAMED_LEGAL = / (?:privacy|terms|legal|disclaimer|imprint) /;
+
+/** 1 for each line in a dialog with a site's terms, by its name or because the footer opens it. They are often longer than the page's text. */
+export function findLegalDialogs({ tree, names }: Page, lines: readonly Line[]): Uint8Array {
+  const isLegal = namedLike(names, NAMED_LEGAL);
+  const [inFooter, inside] = [new Uint8Array(tree.tag.length), new Uint8Array(tree.tag.length)];
+  for (let i = 1; i < inside.length; i += 1) {
+    const up = tree.parent[i]!;
+    inFooter[i] = inFooter[up]! || tree.tag[i] === "footer" ? 1 : 0;
+    inside[i] = inside[up]! || (isDialog(tree, i) && (inFooter[i] || isLegal(i))) ? 1 : 0;
+  }
+  return Uint8Array.from(lines, ({ node }) => inside[node]!);
+}
+
 /** The lines picked without those in dialogs, unless a third of the text or more is in dialogs. `sizes` in words. */
 export function outsideDialogs(
   tree: Tree,

@@ -169,6 +169,33 @@ test("a dialog with a third of the words is what the page is about", () => {
   expect(leftOf(`${PAGE}<div role="dialog"><p>${terms}</p></div>`)).toContain(terms);
 });
 
+describe("a site's terms in a dialog", () => {
+  const terms =
+    "By using the platform you agree that the information which you send is kept, and that you will not copy any part of it without consent.";
+  const readBeside = (dialog: string): string =>
+    readHtml(
+      `<html lang="en"><title>Wool runner</title><body><main><h1>Wool runner</h1><p>Our wool runner combines soft merino wool with a light sole, and it may be washed.</p></main>${dialog}</body></html>`,
+      "https://shoes.example/products/wool-runner",
+      Date.UTC(2026, 10, 21),
+    ).text;
+  const long = Array.from({ length: 12 }, (_, i) => `<p>${i + 1}. ${terms}</p>`).join("");
+
+  test.each([
+    ["that the footer opens", `<footer><div role="dialog">${long}</div></footer>`],
+    ["by its name", `<div id="modal-privacy-policy" role="dialog">${long}</div>`],
+    ["by its name, as an element", `<dialog class="terms">${long}</dialog>`],
+  ])("%s are no text, though longer than the text", (_, dialog) => {
+    const text = readBeside(dialog);
+    expect(text).toContain("merino wool");
+    expect(text).not.toContain("By using the platform");
+  });
+
+  test("are text in another dialog, and without one", () => {
+    expect(readBeside(`<div role="dialog">${long}</div>`)).toContain("By using the platform");
+    expect(readBeside(`<div id="privacy-policy">${long}</div>`)).toContain("By using the platform");
+  });
+});
+
 test("a page without dialogs keeps its lines", () => {
   expect(leftOf(`${PAGE}<div role="region"><p>Our terms.</p></div>`)).toContain("Our terms.");
 });
