@@ -24,3 +24,15 @@ test("no text is longer than three times its characters, none is shorter than it
     }),
   );
 });
+
+test("a text of any length is as long as its parts together", () => {
+  const parts = fc.array(fc.constantFrom("The ferry left. ", "Паром ", "渡", "フェ", "여", "𠮷", "é"), {
+    maxLength: 100,
+  });
+  fc.assert(
+    fc.property(parts, (all) => {
+      const sum = all.reduce((chars, part) => chars + comparableChars(part), 0);
+      expect(comparableChars(all.join(""))).toBe(sum);
+    }),
+  );
+});
