@@ -38,7 +38,7 @@ function utf8Html(bytes: Uint8Array): HtmlSource {
     slice(start, stop, chars_max = Infinity) {
       const near = units.slice(start, Math.min(stop, start + chars_max));
       if (!NOT_ASCII.test(near)) return near;
-      // One character more, because the last may be cut.
+      // A character more, because the last may be cut.
       const end = Math.min(stop, start + UNITS_A_CHAR_MAX * (chars_max + 1));
       return content.toString("utf8", start, end).slice(0, chars_max);
     },
