@@ -6,7 +6,7 @@
 import { decodeText } from "../content/decode-text.ts";
 
 export interface HtmlSource {
-  /** One unit for each byte of UTF-8, or for each UTF-16 unit; those below 128 are ASCII. */
+  /** It has a unit for each byte of UTF-8, or for each UTF-16 unit; those below 128 are ASCII. */
   readonly units: string;
   /** The text between two places in `units`, which do not cut a character; at most its first `chars_max` UTF-16 units. */
   readonly slice: (start: number, stop: number, chars_max?: number) => string;
