@@ -65,6 +65,8 @@ interface Part {
   readonly to: number;
   readonly date: number;
   readonly top: number;
+  /** Its section is called comments. */
+  readonly isNamed: boolean;
 }
 
 interface Entry {
@@ -187,7 +189,7 @@ class CommentSearch {
   readSection(root: number, inside: Uint8Array): Part[] {
     const [from, to] = this.#index.linesOf(root);
     const dated = this.#datedLines(from, to).filter((i) => !this.#isInForm(i, root));
-    const parts = this.#partsAt(dated, root, to).filter((part) => this.entryOf(part).lines.length > 0);
+    const parts = this.#partsAt(dated, root, to, true).filter((part) => this.entryOf(part).lines.length > 0);
     const entries = parts.map((part) => this.entryOf(part));
     const authors = entries.filter(({ author }) => author !== null).length;
     if (2 * authors <= parts.length || linkShare(entries.flatMap(({ lines }) => lines)) > 0.5) return [];
@@ -220,7 +222,7 @@ class CommentSearch {
   #unnamed(dated: readonly number[], first: number, inside: Uint8Array): Part[] {
     const root = this.#commonAncestor(dated);
     const [begin, to] = this.#index.linesOf(root);
-    const parts = this.#partsAt(dated, root, to).filter(({ from }) => from >= first);
+    const parts = this.#partsAt(dated, root, to, false).filter(({ from }) => from >= first);
     const from = parts[0]?.from ?? begin;
     const isHeaded = this.#headingAbove(from) >= 0;
     if (parts.length < (isHeaded ? HEADED_MIN : UNNAMED_MIN)) return [];
@@ -252,8 +254,9 @@ class CommentSearch {
     return false;
   }
 
-  entryOf({ from, to, date, top }: Part): Entry {
-    const { author, line: author_line } = this.#authorOf(from, to, date, top);
+  entryOf(part: Part): Entry {
+    const { from, to, date, top } = part;
+    const { author, line: author_line } = this.#authorOf(part);
     // An element of the date may begin directly before its text.
     const within = top >= 0 ? top : this.#index.starts[from]! - 1;
     const body: Line[] = [];
@@ -264,7 +267,7 @@ class CommentSearch {
   }
 
   /** For each dated line the largest element that holds no other; where it holds no body, the lines to the next. */
-  #partsAt(dated: readonly number[], root: number, to: number): Part[] {
+  #partsAt(dated: readonly number[], root: number, to: number, isNamed: boolean): Part[] {
     const { parent } = this.#tree;
     const starts = dated.map((i) => this.#index.starts[i]!);
     const parts: Part[] = [];
@@ -277,13 +280,15 @@ class CommentSearch {
       const [from, end] = top < 0 ? [date, date + 1] : this.#index.linesOf(top);
       const next = dated[at + 1] ?? to;
       parts.push(
-        end - from > 1 ? { from, to: end, date, top } : { from, to: Math.max(end, next), date, top: -1 },
+        end - from > 1
+          ? { from, to: end, date, top, isNamed }
+          : { from, to: Math.max(end, next), date, top: -1, isNamed },
       );
     }
     return parts;
   }
 
-  #authorOf(from: number, to: number, date: number, top: number): { author: string | null; line: number } {
+  #authorOf({ from, to, date, top, isNamed }: Part): { author: string | null; line: number } {
     if (top >= 0) {
       const stop = this.#tree.end[top]!;
       for (let node = top + 1; node < stop; node += 1) {
@@ -302,7 +307,9 @@ class CommentSearch {
     for (const i of [date - 1, date + 1]) {
       // Below the date a short line alone is the comment.
       if (i < from || i >= to || (i > date && to - i < 2)) continue;
-      const author = this.#isControl(i, null) ? null : this.#name(this.#lines[i]!.text);
+      // A comment begins with a link to its author, as Blogger's do; elsewhere a category stands there.
+      const is_first = isNamed && i === from && i < date && !this.#lines[i]!.junk;
+      const author = !is_first && this.#isControl(i, null) ? null : this.#name(this.#lines[i]!.text);
       if (author !== null) return { author, line: i };
     }
     return { author: null, line: -1 };

@@ -55,6 +55,13 @@ describe("are told", () => {
       <li><div><cite class="fn">Ola K.</cite> <a href="#3">06.01.2012 22:01</a><p>${SAID[2]!.says}</p></div></li></ol>`,
     ],
     [
+      "by name, with authors that are links above the dates",
+      `<div class="comments" id="comments"><h4>3 comments:</h4><ol>${each(
+        ({ by, at, says }) =>
+          `<li class="comment"><div class="header"><div><a href="https://profiles.example/${at.slice(0, 2)}">${by}</a></div><div><a href="#c">${at}</a></div></div><p>${says}</p><span><a>Reply</a></span></li>`,
+      )}</ol></div>`,
+    ],
+    [
       "by name, in a cell behind the blanks of its row",
       `<table>\n<tr>\n<td id="komentarze">${each(({ by, at, says }) => `<b>${by}</b> <i>${at}</i><p>${says}</p>`)}</td></tr></table>`,
     ],
@@ -94,6 +101,10 @@ describe("are not", () => {
   test.each([
     ["teasers below an article", `<div class="x1">${teasers}</div>`],
     ["a form to write one", `<div id="comments">${form}</div>`],
+    [
+      "teasers with a link to their category above the date",
+      `<div class="x1">${each(({ by, at, says }) => `<div class="x2"><div><a href="/${by}">${by}</a></div><p class="x4">${at}</p><p>${says}</p></div>`)}</div>`,
+    ],
     ["a count", '<div class="comments">3 comments, the last on 04.01.2012 14:33</div>'],
   ])("%s", (_, below) => {
     expect(read(below).comments).toEqual([]);
