@@ -110,7 +110,7 @@ const PAGES = new URL("../../../../../shared/fixtures/pages/", import.meta.url);
 const SAVED_CHALLENGES = ["wcxb/html/0551.html.gz anubis"];
 
 describe.skipIf(!existsSync(PAGES))("gold pages", () => {
-  test("are no bot protection", () => {
+  test("are no bot protection", { timeout: 120_000 }, () => {
     const found: string[] = [];
     for (const folder of ["wcxb/html/", "articles/html/", "lang/html/"])
       for (const file of readdirSync(new URL(folder, PAGES))) {
