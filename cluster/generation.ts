@@ -193,6 +193,8 @@ async function agree(
   if (state.isForeign) return { survey, terms: null };
   if (isOurs && !wasRolledBack(record, own, survey)) {
     const { generation, claims_from_age_ms = generation === 1 ? 0 : ttl_ms } = record;
+    // A power cut that took the record would give its epochs out once more.
+    if (own?.store_id !== store_id || own.generation !== generation) await documents.synced();
     const before = state.own;
     const isSame = before?.store_id === store_id && before.generation === generation;
     // Renewals have gone on meanwhile.
