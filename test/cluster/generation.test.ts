@@ -18,11 +18,11 @@ test("nothing is claimed under a generation before its record is durable", async
   };
   const { claimTerms } = generations(documents, clock, { ttl_ms: 3_000, partitions: 64 });
   let isAnswered = false;
-  const asked = claimTerms(leases.survey).finally(() => (isAnswered = true));
+  const asked = claimTerms(() => leases.survey()).finally(() => (isAnswered = true));
   await clock.advance(5_000);
   expect(isAnswered).toBe(false);
   durable.resolve();
   expect((await asked).terms).toMatchObject({ generation: 1 });
-  await claimTerms(leases.survey);
+  await claimTerms(() => leases.survey());
   expect(syncs).toBe(1);
 });
