@@ -10,11 +10,11 @@ import { type Clock, sleep } from "./ports/clock.ts";
 import type { Documents } from "./ports/documents.ts";
 import { Fault } from "./ports/fault.ts";
 import {
-  type AssignmentTable,
   type ClaimTerms,
   isNewerTable,
   type Leases,
   type LeaseSurvey,
+  type TableVersion,
 } from "./ports/leases.ts";
 import { CLUSTER } from "./cluster-documents.ts";
 import { MIN_PARTITIONS } from "./placement.ts";
@@ -85,7 +85,7 @@ interface GenerationsState extends Agreed {
   readonly clock: Clock;
   isForeign: boolean;
   /** The newest table of assignments that this node has read. */
-  table: Pick<AssignmentTable, "generation" | "version"> | null;
+  table: TableVersion | null;
   /** The lease store that this node has worked with, and what it has seen of it. */
   own: OwnStore | null;
   /** The beat of the record at the last look, and when it was seen first, on the monotonic clock. */
@@ -165,8 +165,8 @@ function observe(state: GenerationsState, before: OwnStore | null, revision = In
 /** `before`: the newest one at the call that read this table (null: there is none). Leases may be there while their table is lost. */
 function observeTable(
   state: GenerationsState,
-  before: GenerationsState["table"],
-  table: AssignmentTable | null,
+  before: TableVersion | null,
+  table: TableVersion | null,
 ): void {
   const { own } = state;
   if (table && (!state.table || !isNewerTable(state.table, table)))
@@ -194,11 +194,10 @@ async function agree(
   if (isOurs && !wasRolledBack(record, own, survey)) {
     const { generation, claims_from_age_ms = generation === 1 ? 0 : ttl_ms } = record;
     // A power cut that took the record would give its epochs out once more.
-    if (own?.store_id !== store_id || own.generation !== generation) await documents.synced();
+    if (!isOf(own, store_id, generation)) await documents.synced();
     const before = state.own;
-    const isSame = before?.store_id === store_id && before.generation === generation;
     // Renewals have gone on meanwhile.
-    state.own = isSame
+    state.own = isOf(before, store_id, generation)
       ? { ...before, revision: Math.max(before.revision, revision) }
       : { store_id, generation, revision, wasRolledBack: false };
     return { survey, terms: age_ms >= claims_from_age_ms ? { store_id, generation, revision } : null };
@@ -216,12 +215,15 @@ async function agree(
   return null;
 }
 
+const isOf = (own: OwnStore | null, store_id: string, generation: number): own is OwnStore =>
+  own?.store_id === store_id && own.generation === generation;
+
 function wasRolledBack(
   record: ClusterRecord,
   own: GenerationsState["own"],
   { store_id, revision }: LeaseSurvey,
 ): boolean {
-  const isSame = own?.store_id === store_id && own.generation === record.generation;
+  const isSame = isOf(own, store_id, record.generation);
   if (isSame && own.wasRolledBack) return true;
   return revision < Math.max(record.revision ?? 0, isSame ? own.revision : 0);
 }

@@ -73,10 +73,10 @@ export interface AssignmentTable {
   readonly assignments: readonly Assignment[];
 }
 
-export const isNewerTable = (
-  a: Pick<AssignmentTable, "generation" | "version">,
-  b: Pick<AssignmentTable, "generation" | "version">,
-): boolean => a.generation > b.generation || (a.generation === b.generation && a.version > b.version);
+export type TableVersion = Pick<AssignmentTable, "generation" | "version">;
+
+export const isNewerTable = (a: TableVersion, b: TableVersion): boolean =>
+  a.generation > b.generation || (a.generation === b.generation && a.version > b.version);
 
 export interface StoredTable {
   readonly revision: number;

@@ -148,10 +148,7 @@ describe.skipIf(mongo === null)("documents in MongoDB", () => {
     await others.insertOne({ _id: "a", names: [] });
     await documents.put("whole", "sound", { units: 1 }, 0);
     await documents.put("whole", "without", { units: 1 }, 0);
-    await client
-      .db()
-      .collection<{ _id: string }>("whole")
-      .updateOne({ _id: "without" }, { $unset: { json: 1 } });
+    await changeRaw("whole", "without", { $unset: { json: 1 } });
     const { damaged } = await documents.verify(null, 1_000);
     const places = damaged.filter(({ collection }) => ["another_store", "whole"].includes(collection));
     expect(places).toEqual([{ collection: "whole", key: "without" }]);

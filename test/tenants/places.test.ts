@@ -43,11 +43,7 @@ describe.each(SETUPS)("the places of a tier, $setup", ({ start }) => {
     greedy.catch(() => {});
     await expect.poll(() => reached, { timeout: 20_000 }).toBeGreaterThanOrEqual(CAPACITY - 1);
     for (const { error, title, attempts } of await Promise.all(fetchAll("other", quick, "/second")))
-      expect({ error, title, attempts }).toEqual({
-        error: null,
-        title: "Quick",
-        attempts: expect.anything(),
-      });
+      expect({ error, title }, JSON.stringify(attempts)).toEqual({ error: null, title: "Quick" });
 
     held.open();
     // None was refused for the sake of the other: those that waited had their turn.

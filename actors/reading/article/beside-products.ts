@@ -5,6 +5,7 @@
  */
 import type { Line } from "./lines.ts";
 import { namedLike, type Page } from "./marks.ts";
+import { nodesWithin } from "./tree.ts";
 
 const REVIEWS =
   "reviews|(?:customer|user) ?reviews?|review ?(?:list|item|text|content|body|card|section)|yotpo|bazaarvoice|bv|trustpilot|judgeme|jdgm|stamped|okendo|powerreviews|loox";
@@ -26,8 +27,6 @@ export function besideProducts(
   const isNamed = namedLike(names, include_reviews ? NAMED_SHELVES : NAMED_EITHER);
   const isBeside = (node: number): boolean =>
     isNamed(node) || (!include_reviews && tree.attributes[node]?.["itemprop"] === "review");
-  const inside = new Uint8Array(tree.tag.length);
-  for (let i = 1; i < inside.length; i += 1)
-    if (inside[tree.parent[i]!] || (isBeside(i) && text[i]! < SHARE_MAX * text[0]!)) inside[i] = 1;
+  const inside = nodesWithin(tree, (i) => isBeside(i) && text[i]! < SHARE_MAX * text[0]!);
   return lines.map(({ node }) => (inside[node] ? BESIDE_FACTOR : 1));
 }

@@ -1,7 +1,7 @@
 /** Dialogs that a page shows on top of itself: consent, terms, help, definitions. */
 import type { Line } from "./lines.ts";
 import { namedLike, type Page } from "./marks.ts";
-import type { Tree } from "./tree.ts";
+import { nodesWithin, type Tree } from "./tree.ts";
 
 /** Dialogs that hold more of the text are what the page is about. */
 const TEXT_SHARE = 1 / 3;
@@ -14,14 +14,10 @@ const CONSENT_SHARE_MAX = 0.9;
 
 /** 1 for each line in which consent to cookies is asked for. They are often longer than a short page's text. */
 export function findConsent({ tree, names, text }: Page, lines: readonly Line[]): Uint8Array {
-  const found = new Uint8Array(lines.length);
-  if (!names.words.some((words) => NAMED_CONSENT.test(words))) return found;
+  if (!names.words.some((words) => NAMED_CONSENT.test(words))) return new Uint8Array(lines.length);
   const isNamed = namedLike(names, NAMED_CONSENT);
-  const inside = new Uint8Array(tree.tag.length);
-  for (let i = 1; i < inside.length; i += 1)
-    if (inside[tree.parent[i]!] || (isNamed(i) && text[i]! < CONSENT_SHARE_MAX * text[0]!)) inside[i] = 1;
-  for (const [i, { node }] of lines.entries()) found[i] = inside[node]!;
-  return found;
+  const inside = nodesWithin(tree, (i) => isNamed(i) && text[i]! < CONSENT_SHARE_MAX * text[0]!);
+  return Uint8Array.from(lines, ({ node }) => inside[node]!);
 }
 
 /** Names of dialogs with what the law asks a site to say. */
@@ -30,12 +26,8 @@ const NAMED_LEGAL = / (?:privacy|terms|legal|disclaimer|imprint) /;
 /** 1 for each line in a dialog with a site's terms, by its name or because the footer opens it. They are often longer than the page's text. */
 export function findLegalDialogs({ tree, names }: Page, lines: readonly Line[]): Uint8Array {
   const isLegal = namedLike(names, NAMED_LEGAL);
-  const [inFooter, inside] = [new Uint8Array(tree.tag.length), new Uint8Array(tree.tag.length)];
-  for (let i = 1; i < inside.length; i += 1) {
-    const up = tree.parent[i]!;
-    inFooter[i] = inFooter[up]! || tree.tag[i] === "footer" ? 1 : 0;
-    inside[i] = inside[up]! || (isDialog(tree, i) && (inFooter[i] || isLegal(i))) ? 1 : 0;
-  }
+  const inFooter = nodesWithin(tree, (i) => tree.tag[i] === "footer");
+  const inside = nodesWithin(tree, (i) => isDialog(tree, i) && (inFooter[i] === 1 || isLegal(i)));
   return Uint8Array.from(lines, ({ node }) => inside[node]!);
 }
 
@@ -46,13 +38,8 @@ export function outsideDialogs(
   sizes: readonly number[],
   picked: readonly boolean[],
 ): readonly boolean[] {
-  const inside = new Uint8Array(tree.tag.length);
-  let found = false;
-  for (let i = 1; i < inside.length; i += 1) {
-    inside[i] = inside[tree.parent[i]!] || isDialog(tree, i) ? 1 : 0;
-    found ||= inside[i] === 1;
-  }
-  if (!found) return picked;
+  const inside = nodesWithin(tree, (i) => isDialog(tree, i));
+  if (!inside.includes(1)) return picked;
   let [all, covered] = [0, 0];
   for (const [i, { node }] of lines.entries()) {
     if (!picked[i]) continue;

@@ -3,7 +3,7 @@
  * node. Marks do not change the tree, so each reading of a page starts from the same arrays with its own marks.
  */
 import { codeAt } from "../content/code-at.ts";
-import { type Attributes, isBlock, type Tree } from "./tree.ts";
+import { type Attributes, isBlock, nodesWithin, type Tree } from "./tree.ts";
 import { BESIDE_ARTICLE, BODY_STRONG, BODY_WEAK, BUILDER, entries, TRIMMINGS } from "./words.ts";
 
 export const NAMED_TRIMMING = 1;
@@ -275,12 +275,8 @@ function isNumbersOnly(tree: Tree, cell: number): boolean {
 }
 
 /** 1 for nodes in a picture's caption. */
-export function captions({ tree }: Page): Uint8Array {
-  const inside = new Uint8Array(tree.tag.length);
-  for (let i = 1; i < inside.length; i += 1)
-    if (inside[tree.parent[i]!] || tree.tag[i] === "figcaption") inside[i] = 1;
-  return inside;
-}
+export const captions = ({ tree }: Page): Uint8Array =>
+  nodesWithin(tree, (i) => tree.tag[i] === "figcaption");
 
 export function unseenAnywhere(page: Page): Uint8Array {
   const unseen = unseenInline(page);

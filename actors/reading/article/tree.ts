@@ -714,6 +714,13 @@ export function firstClass({ attributes }: Tree, node: number): string {
   return names;
 }
 
+/** 1 for each node that is asked for, and for all within it. */
+export function nodesWithin({ tag, parent }: Tree, isAskedFor: (node: number) => boolean): Uint8Array {
+  const inside = new Uint8Array(tag.length);
+  for (let i = 1; i < inside.length; i += 1) inside[i] = inside[parent[i]!] || isAskedFor(i) ? 1 : 0;
+  return inside;
+}
+
 /** A title, a name or a date stands in no more nodes than this. */
 const NODES_READ_MAX = 300;
 

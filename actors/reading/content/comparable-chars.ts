@@ -20,7 +20,7 @@ export function extraChars(unit: number): number {
 
 /** A longer text is first asked for such characters by a pattern: of texts that V8 keeps in one byte a character it looks at none. */
 const SHORT_CHARS = 64;
-const HAS_DENSE = /[\u3040-\uffff]/;
+const HAS_DENSE = new RegExp(`[${String.fromCharCode(FIRST_DENSE)}-\\uffff]`);
 
 /** How many characters of an alphabet say as much as this text. */
 export function comparableChars(text: string): number {

@@ -22,7 +22,7 @@ import { batchedReads, readAll } from "./batched-reads.mongo.ts";
 import { batchedWrites } from "./batched-writes.mongo.ts";
 import { isSound } from "./checksum.ts";
 import { type MongoServer, mongoServer } from "./server.mongo.ts";
-import { READ, storedDocument, versioned } from "./stored.mongo.ts";
+import { READ, type StoredDocument, storedDocument, versioned } from "./stored.mongo.ts";
 
 const MAX_KEYS = 1_000;
 const VERIFIED_AT_ONCE = 50;
@@ -98,30 +98,33 @@ async function removeExpired(
   return removed;
 }
 
-/** Other stores have collections in the same database: each document of this one has the id of its write. */
-async function hasDocuments(
+/** Those of other stores in the same database, too. */
+async function collectionNames({ database, reach }: MongoServer, what: string): Promise<readonly string[]> {
+  const listed = await reach(what, () => database().listCollections({}, { nameOnly: true }).toArray());
+  return listed.map(({ name }) => name).filter((name) => !name.startsWith("system."));
+}
+
+/** Null: the collection is empty. In one of another store it has no `w`, the id of the write of each document. */
+const firstOf = (
   { collectionOf, reach }: MongoServer,
   what: string,
   name: string,
-): Promise<boolean> {
-  const first = await reach(what, () => collectionOf(name).findOne({}, { projection: { w: 1 } }));
-  return first?.w instanceof ObjectId;
-}
+): Promise<Partial<StoredDocument> | null> =>
+  reach(what, () => collectionOf(name).findOne({}, { projection: { w: 1 } }));
 
 async function verify(
   server: MongoServer,
   after: DocumentPlace | null,
   limit: number,
 ): ReturnType<Documents["verify"]> {
-  const { database, collectionOf, reach } = server;
+  const { collectionOf, reach } = server;
   const what = "look through the documents";
-  const listed = await reach(what, () => database().listCollections({}, { nameOnly: true }).toArray());
-  const names = listed.map(({ name }) => name).filter((name) => !name.startsWith("system."));
+  const names = await collectionNames(server, what);
   const damaged: DocumentPlace[] = [];
   let last: DocumentPlace | null = null;
   let [looked, chars] = [0, 0];
   for (const name of names.filter((each) => each >= (after?.collection ?? "")).toSorted()) {
-    if (!(await hasDocuments(server, what, name))) continue;
+    if (!((await firstOf(server, what, name))?.w instanceof ObjectId)) continue;
     const behind = after?.collection === name ? { _id: { $gt: after.key } } : {};
     const cursor = collectionOf(name)
       .find(behind, READ)
@@ -144,14 +147,10 @@ async function verify(
   return { looked, damaged, last };
 }
 
-async function isEmpty({ database, collectionOf, reach }: MongoServer): Promise<boolean> {
+async function isEmpty(server: MongoServer): Promise<boolean> {
   const what = "look for documents";
-  const collections = await reach(what, () => database().listCollections({}, { nameOnly: true }).toArray());
-  for (const { name } of collections) {
-    if (name.startsWith("system.")) continue;
-    const first = await reach(what, () => collectionOf(name).findOne({}, { projection: { _id: 1 } }));
-    if (first !== null) return false;
-  }
+  for (const name of await collectionNames(server, what))
+    if ((await firstOf(server, what, name)) !== null) return false;
   return true;
 }
 
