@@ -42,8 +42,9 @@ describe.each(SETUPS)("the places of a tier, $setup", ({ start }) => {
     // They end with the service when something fails before.
     greedy.catch(() => {});
     await expect.poll(() => reached, { timeout: 20_000 }).toBeGreaterThanOrEqual(CAPACITY - 1);
-    for (const { error, title, attempts } of await Promise.all(fetchAll("other", quick, "/second")))
-      expect({ error, title }, JSON.stringify(attempts)).toEqual({ error: null, title: "Quick" });
+    const second = await Promise.all(fetchAll("other", quick, "/second"));
+    const answers = second.map(({ error, title, attempts }) => ({ error, title, attempts }));
+    expect(answers.filter(({ error, title }) => error !== null || title !== "Quick")).toEqual([]);
 
     held.open();
     // None was refused for the sake of the other: those that waited had their turn.
