@@ -98,7 +98,7 @@ async function removeExpired(
   return removed;
 }
 
-/** Those of other stores in the same database, too. */
+/** Collections of other stores in the same database are among them. */
 async function collectionNames({ database, reach }: MongoServer, what: string): Promise<readonly string[]> {
   const listed = await reach(what, () => database().listCollections({}, { nameOnly: true }).toArray());
   return listed.map(({ name }) => name).filter((name) => !name.startsWith("system."));
