@@ -7,7 +7,7 @@
 import type { BrowserContext, BrowserContextOptions, CDPSession, Page } from "playwright";
 import type { ProxySession } from "../../../../cluster/ports/egress-proxy.ts";
 import { LATE, settled, untilAborted } from "./in-time.ts";
-import { MEMORY_CHECK_MS, memoryWatch } from "./memory-watch.ts";
+import { memoryWatch } from "./memory-watch.ts";
 import { type LeaseFailure, leaseFailure, pageSlots } from "./page-slots.ts";
 import { limitsFor, MAX_PAGES, type PoolLimits } from "./pool-limits.ts";
 import {
@@ -19,6 +19,9 @@ import {
   type PoolOptions,
   runningBrowsers,
 } from "./running-browsers.ts";
+
+/** Within this time a busy browser tells that a page was ended. */
+const CRASH_TOLD_MS = 30_000;
 
 export interface PageLease {
   readonly kind: "leased";
@@ -131,7 +134,7 @@ export function browserPool({ limits: overrides, ...parts }: PoolOptions): Brows
       await context.addInitScript(removeWebRtc);
       const page = await context.newPage();
       page.on("crash", () => {
-        const was_ended = performance.now() - pooled.page_killed_ms < 4 * MEMORY_CHECK_MS;
+        const was_ended = performance.now() - pooled.page_ended_ms < CRASH_TOLD_MS;
         onEnd({
           reason: was_ended ? "out_of_memory" : "browser_crashed",
           is_bystander: was_ended && pooled.was_guess,

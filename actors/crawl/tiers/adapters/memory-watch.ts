@@ -29,12 +29,14 @@ import {
 
 const MB = 2 ** 20;
 /** Interval of the memory check while pages are open. */
-export const MEMORY_CHECK_MS = 500;
+const MEMORY_CHECK_MS = 500;
 /**
  * Growth that the shared memory of a browser may have after a page was ended for it, until another page ends: it is given back
  * late, and not all of it.
  */
 const MORE_SHARED_MB = 128;
+/** What an ended page had sent still arrives for so long: that growth is no other page's. */
+const ARRIVING_MS = 3_000;
 /** Minimum interval between measurements of a whole browser, which read one file per process. */
 const MEASURE_MS = 5_000;
 
@@ -83,6 +85,10 @@ export function memoryWatch(
 
   /** Ends the page that fills what the pages of a browser share; the browser, when that page is not known. */
   async function endWriter(pooled: PooledBrowser, use: BrowserUse): Promise<void> {
+    if (performance.now() - pooled.page_ended_ms < ARRIVING_MS) {
+      pooled.shared_mb = Math.max(pooled.shared_mb, sharedMb(use) + MORE_SHARED_MB);
+      return;
+    }
     const suspects = suspectedWriters(use);
     if (suspects.length === 0) return;
     const shared = use.processes.filter(({ type }) => type !== "renderer");
@@ -93,7 +99,7 @@ export function memoryWatch(
     if (pages.length === 0) return;
     const by_traffic = writerByTraffic(pages.map(trafficOf), shared_mb() - pooled.empty_mb);
     const known = pooled.open.size === 1 ? 0 : by_traffic;
-    if (known !== null) endOpenPage(pages[known]!);
+    if (known !== null) endOpenPage(pooled, pages[known]!);
     else {
       const stop = (pid: number) => sendSignal(pid, "SIGSTOP");
       const run = (pid: number) => sendSignal(pid, "SIGCONT");
@@ -140,7 +146,7 @@ export function memoryWatch(
 }
 
 function endPage(pooled: PooledBrowser, pid: number, isGuess: boolean): void {
-  pooled.page_killed_ms = performance.now();
+  pooled.page_ended_ms = performance.now();
   pooled.was_guess = isGuess;
   kill(pid);
 }
@@ -151,7 +157,9 @@ const trafficOf = ({ requests, session }: OpenPage): PageTraffic => ({
 });
 
 /** A page whose process is not known among the others. */
-function endOpenPage({ onEnd, cdp }: OpenPage): void {
+function endOpenPage(pooled: PooledBrowser, { onEnd, cdp }: OpenPage): void {
+  pooled.page_ended_ms = performance.now();
+  pooled.was_guess = false;
   onEnd({ reason: "out_of_memory", is_bystander: false });
   cdp?.send("Page.crash").catch(() => {});
 }

@@ -64,8 +64,8 @@ export interface PooledBrowser {
   pages: number;
   /** It gets no more pages and closes after its last one. */
   is_replaced: boolean;
-  /** When one of its pages was killed for its memory, and whether that page was only the likeliest. */
-  page_killed_ms: number;
+  /** When one of its pages was ended for its memory, and whether that page was only the likeliest. */
+  page_ended_ms: number;
   was_guess: boolean;
   measured_ms: number;
   /** CPU time by process at the last memory check. */
@@ -171,7 +171,7 @@ export function runningBrowsers({
       empty_mb: sharedMb({ processes: processInfo.flatMap(({ type, id }) => readProcess(id, type) ?? []) }),
       pages: 0,
       is_replaced: is_alone,
-      page_killed_ms: -Infinity,
+      page_ended_ms: -Infinity,
       was_guess: false,
       measured_ms: -Infinity,
       cpu: new Map(),
