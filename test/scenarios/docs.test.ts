@@ -28,6 +28,7 @@ import { engineProgram } from "../harness/engines.ts";
 import { freePort } from "../harness/free-port.ts";
 import { modelServer, type Say, saying } from "../harness/model-server.ts";
 import { profileSite } from "../harness/profile-site.ts";
+import { findProgram } from "../harness/programs.ts";
 import { type Environment, type Service, SETUPS } from "../harness/service.ts";
 import { type Shell, shell } from "../harness/shell.ts";
 import { type Arrival, article, type Page, prose, type Web, web } from "../harness/web.ts";
@@ -378,17 +379,21 @@ async function firstWrong(file: string, opened: Opened) {
 const GROUPS = [...Map.groupBy(DOCUMENTS, ({ world }) => world)].map(([world, documents]) => ({
   world,
   files: documents.map(({ file }) => file),
+  // A document that starts its own service is about a cluster, and starts the engines too.
+  needs: world === "nothing" ? "(needs the engines)" : world === "profiles" ? "(needs tinyproxy)" : "",
+  isSkipped:
+    (world === "nothing" && !hasEngines) || (world === "profiles" && findProgram("tinyproxy") === null),
 }));
 
-describe.each(GROUPS)("commands and answers of the documents, $world", ({ world, files }) => {
+describe.each(GROUPS)("commands and answers of the documents, $world $needs", (group) => {
+  const { world, files, isSkipped } = group;
   let opened: Opened;
   beforeAll(async () => {
     opened = await openWorld(world);
   });
   afterAll(() => opened.close());
 
-  // A document that starts its own service is about a cluster, and starts the engines too.
-  test.skipIf(world === "nothing" && !hasEngines).each(files)("%s", async (file) => {
+  test.skipIf(isSkipped).each(files)("%s", async (file) => {
     expect(await firstWrong(file, opened)).toBeNull();
   });
 });

@@ -1,6 +1,6 @@
 /** Scanned pages whose text Tesseract recognises (apt-get install tesseract-ocr). */
 import { spawnSync } from "node:child_process";
-import { afterAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { findTesseract, openTesseract } from "../../../../actors/reading/adapters/ocr.tesseract.ts";
 import { drawPage } from "../../../../actors/reading/content/pdfium.ts";
 import { DRAWN_DPI } from "../../../../actors/reading/recognise-pages.ts";
@@ -16,13 +16,16 @@ const drawn = () => drawPage({ bytes: writePdf({ pages: [{ lines: typed }] }), p
 
 const isInstalled = spawnSync("tesseract", ["--version"]).status === 0;
 describe.skipIf(!isInstalled)("by Tesseract (needs Debian's tesseract-ocr)", { timeout: 180_000 }, () => {
-  const readers = openExtraction({
-    // The time that a document has does not end, however busy the machine is.
-    clock: virtualClock(),
-    log: SILENT_LOG,
-    metrics: SILENT_METRICS,
-    is_warmed: false,
-    ocr: "eng",
+  let readers: ReturnType<typeof openExtraction>;
+  beforeAll(() => {
+    readers = openExtraction({
+      // The time that a document has does not end, however busy the machine is.
+      clock: virtualClock(),
+      log: SILENT_LOG,
+      metrics: SILENT_METRICS,
+      is_warmed: false,
+      ocr: "eng",
+    });
   });
   afterAll(() => readers.close());
   const read = (bytes: Uint8Array) =>
