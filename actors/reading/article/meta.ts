@@ -136,14 +136,24 @@ const NOT_HERE =
   / (?:comment|comments|reply|replies|related|sidebar|recommended|footer|nav|menu|widget|most read|popular|trending|latest|recent|teaser|(?<!message )card|cards|search|carousel|more) /;
 const UPDATED =
   / (?:modified|updated|update|last modified|last updated|date modified) |updated|modified|aktualisier|letzte änderung|mis à jour|actualizado|aggiornato|atualizado|bijgewerkt|uppdaterad|oppdatert|opdateret|päivitetty|zaktualizowan|aktualizacj|aktualizováno|güncelle|обновлен|оновлено|изменен|ενημερ|수정/;
-/** The part of a line before the words that announce a change: "Published on Oct 21, 2025. Updated on Mar 9, 2026". */
-function beforeChange(line: string): string {
+/** A line before and from the words that announce a change: "Published on Oct 21, 2025. Updated on Mar 9, 2026". */
+function atChange(line: string): readonly [before: string, change: string] {
   const changed = UPDATED.exec(` ${line.toLowerCase()} `)?.index;
-  return changed === undefined ? line : line.slice(0, Math.max(0, changed - 1));
+  if (changed === undefined) return [line, ""];
+  const at = Math.max(0, changed - 1);
+  return [line.slice(0, at), line.slice(at)];
 }
 
+const CHANGE_LINE_CHARS = 60;
+/** A line that begins with a change of the page, and what it says of it; posts and reviews are edited and dated, too. */
+const CHANGED =
+  /^(?:(?:this )?(?:page|article|post|guide) )?(?:was )?(?:(?:last|most recently) )?(?:updated|modified|revised)(?: on)?[:\s]\s*(.+)$/i;
+/** Lines with as many different days are of entries of a list. */
+const LISTED_CHANGES = 3;
 /** "14. - 20. Januar 2022", "31. Dezember 2021-06. Januar 2022". */
 const PERIOD = /(?<![-\d])\d{1,2}\.?\s?[-–—]\s?\d{1,2}\.?\s+\p{L}{3}|\d{4}\s?[-–—]\s?\d{1,2}\.\s+\p{L}{3}/u;
+/** Anything, unless it has the form of a date in ISO 8601. */
+const NUMBER_ALONE = /^(?!(?:19|20)\d{2}-[01]\d-[0-3]\d$)[\d\s+()-]+$/;
 /** A date before a text in the same line: "(18.01.2023) ", "LINDHOLM, 18 January 2023 – ". */
 const DATELINE = /^(.{6,45}?)(?:\s?[–—]|\s-|\)|:)\s/;
 
@@ -342,8 +352,10 @@ function noteDate({ tree, unseen, dates }: Around, node: number): void {
   if (dates.named.length >= 12) return;
   const { datetime, content } = tree.attributes[node]!;
   const whole = datetime ?? content ?? nodeText(tree, node, 100, unseen);
-  const text = beforeChange(whole);
-  if (text.length >= 6 && whole.length < 100 && /\d/.test(text)) dates.named.push(text);
+  if (whole.length >= 100) return;
+  const [text, change] = atChange(whole);
+  if (text.length >= 6 && /\d/.test(text)) dates.named.push(text);
+  if (dates.modified.length < 4 && /\d/.test(change)) dates.modified.push(change);
 }
 
 /** The date that an element says, by the attribute for values first. */
@@ -425,6 +437,7 @@ const PUBLICATION_METAS = [
   "citation_publication_date",
   "citation_date",
   "citation_online_date",
+  "parsely-pub-date",
 ] as const;
 
 /**
@@ -448,10 +461,33 @@ function agreedDate(
   const isShown = (value: string): boolean =>
     shown.some((each) => Math.abs(Date.parse(dayOf(each)) - Date.parse(dayOf(value))) <= DAY_MS);
   const stated = publications.filter(isDay);
-  if (stated.length > 0) return isShown(declared) ? declared : (stated.find(isShown) ?? declared);
+  if (stated.length > 0) {
+    if (isShown(declared)) return declared;
+    // A text is not shown with a day before its publication: the declared one is that of an import or of a change.
+    const isEarlier = dayOf(first) < dayOf(declared) && !isInLine(dayOf(declared));
+    return stated.find(isShown) ?? (isEarlier ? first : declared);
+  }
   return dayOf(first) >= dayOf(declared) && (isShown(declared) || isInLine(dayOf(declared)))
     ? declared
     : first;
+}
+
+/** The day of the last change, which a short line says alone: "Last updated: 9 March 2026". */
+function changeIn(
+  lines: readonly { readonly text: string; readonly node: number }[],
+  framed: Uint8Array,
+  published: string | null,
+  dayIn: (text: string) => string | null,
+): string | null {
+  const days = new Set<string>();
+  for (const { text, node } of lines) {
+    if (text.length > CHANGE_LINE_CHARS || framed[node] || !/\p{Nd}/u.test(text)) continue;
+    const change = CHANGED.exec(text)?.[1];
+    const day = change === undefined ? null : dayIn(change);
+    if (day !== null && day.slice(0, DAY_CHARS) >= (published ?? "").slice(0, DAY_CHARS)) days.add(day);
+  }
+  const [first = null] = days;
+  return days.size < LISTED_CHANGES ? first : null;
 }
 
 const isByLine = (line: string): boolean => line.length < BY_LINE_CHARS && BY_LINE.test(line);
@@ -610,10 +646,10 @@ export function readMeta(
   /** A year or a month alone is no date of a line, and a number alone may be anything. */
   const dayIn = (texts: readonly string[]): string | null => {
     for (const whole of texts) {
-      const line = beforeChange(whole);
+      const [line] = atChange(whole);
       if (
         !/\p{Nd}[^\p{Nd}]/u.test(line) ||
-        /^[\d\s+()-]+$/.test(line) ||
+        NUMBER_ALONE.test(line) ||
         PERIOD.test(line) ||
         (line !== whole && !PUBLISHED_WORDS.test(line))
       )
@@ -702,22 +738,23 @@ export function readMeta(
       dayIn(PERIOD.test(tree.title) ? [] : tree.title.split(/\s[|–—-]\s/).slice(1)) ??
       declared_date);
   const published = found_date && inStatedZone(found_date, lines, now_ms);
-  const modified = date([
-    about && ldText(about["dateModified"]),
-    meta(
-      "article:modified_time",
-      "og:updated_time",
-      "og:modified_time",
-      "article:modified",
-      "last-modified",
-      "dcterms.modified",
-      "dc.date.modified",
-      "datemodified",
-      "lastmod",
-      "modified",
-    ),
-    ...visible.dates.modified,
-  ]);
+  const modified =
+    date([
+      about && ldText(about["dateModified"]),
+      meta(
+        "article:modified_time",
+        "og:updated_time",
+        "og:modified_time",
+        "article:modified",
+        "last-modified",
+        "dcterms.modified",
+        "dc.date.modified",
+        "datemodified",
+        "lastmod",
+        "modified",
+      ),
+      ...visible.dates.modified,
+    ]) ?? changeIn(lines, visible.framed, published, (line) => dayIn([line]));
   const description =
     nonEmpty(meta("description", "og:description")) ??
     nonEmpty(about && ldText(about["description"])) ??

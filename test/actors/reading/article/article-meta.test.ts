@@ -115,6 +115,26 @@ test.each([
     "2025-02-01",
   ],
   [
+    "what is shown when a declared publication is later, and nowhere on the page",
+    `<meta property="article:published_time" content="2025-06-01"><meta property="article:modified_time" content="2025-06-01">`,
+    SHOWN,
+    "2025-03-04",
+  ],
+  [
+    "a later declared publication that a line shows, too",
+    `<meta property="article:published_time" content="2025-06-01">`,
+    `${SHOWN}<p>The harbour office, 1 June 2025</p>`,
+    "2025-06-01",
+  ],
+  [
+    "a declared publication above an offer's last day",
+    `<meta name="parsely-pub-date" content="2025-03-04">`,
+    `<p>Tickets at half price until 12 May 2026</p><h1>A ferry</h1>`,
+    "2025-03-04",
+  ],
+  ["a day in ISO 8601, alone in its line", "", `<h1>A ferry</h1><h5>2025-03-04</h5>`, "2025-03-04"],
+  ["no other number alone in its line", "", `<h1>A ferry</h1><h5>2025-0304</h5>`, null],
+  [
     "a declaration when nothing is shown",
     `<meta name="date" content="2025-03-09">`,
     "<h1>A ferry</h1>",
@@ -155,12 +175,37 @@ test.each([
   expect(page(head, body).meta.published_at).toBe(date);
 });
 
-test("modified_at comes from declared modification dates only", () => {
-  const { meta } = page(
+test.each([
+  [
+    "a declaration",
     ld({ "@type": "Article", datePublished: "2025-03-04", dateModified: "2025-03-05T10:00:00Z" }),
-  );
-  expect(meta.modified_at).toBe("2025-03-05T10:00:00Z");
-  expect(meta.published_at).toBe("2025-03-04");
+    "<p>Last updated: 7 March 2025</p>",
+    "2025-03-05T10:00:00Z",
+  ],
+  ["a line alone", "", "<p>Last updated: 7 March 2025</p>", "2025-03-07"],
+  ["a line at the foot", "", `${BODY}<p>This page was last modified on March 7, 2025.</p>`, "2025-03-07"],
+  ["an element named after dates", "", `<p class="date">Updated: March 7, 2025</p>`, "2025-03-07"],
+  [
+    "the second part of such an element's line",
+    "",
+    `<p class="date">March 4, 2025. Updated: March 7, 2025</p>`,
+    "2025-03-07",
+  ],
+  [
+    "no line from before the publication",
+    ld({ "@type": "Article", datePublished: "2025-03-04" }),
+    "<p>Last updated: 7 March 2020</p>",
+    null,
+  ],
+  ["no post's edit", "", "<p>Edited: 7 March 2025</p>", null],
+  [
+    "no entries of a list",
+    "",
+    ["5", "6", "7"].map((day) => `<h3>Lantern ${day}</h3><p>Updated March ${day}, 2025</p>`).join(""),
+    null,
+  ],
+])("modified_at from %s", (_, head, body, date) => {
+  expect(page(head, body).meta.modified_at).toBe(date);
 });
 
 test.each([
