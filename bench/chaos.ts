@@ -1,5 +1,5 @@
 /**
- * npm run chaos [-- --runs 50] [--seed N] [--fault "kill two"] [--write]: runs of test/harness/chaos.ts one after the other, each
+ * npm run chaos [-- --runs 50] [--seed N] [--fault "kill two"] [--partitions 256] [--write]: runs of test/harness/chaos.ts one after the other, each
  * with a seed of its own (the first and those after it) and, one run after the other, every fault. Prints a line of proof
  * a run, the timeline of one that failed and the command that repeats it; ends with 1 when one failed. Needs the engines
  * (npm run engines -- --install-only) and two minutes for each run.
@@ -8,6 +8,7 @@ import { randomInt } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { loadavg } from "node:os";
 import { parseArgs } from "node:util";
+import { MIN_PARTITIONS } from "../cluster/placement.ts";
 import { chaos, FAULT_NAMES, type FaultName, type Run } from "../test/harness/chaos.ts";
 import { machine } from "./harness.ts";
 
@@ -17,6 +18,7 @@ const { values } = parseArgs({
     seed: { type: "string", default: String(randomInt(2 ** 31)) },
     fault: { type: "string" },
     fetches: { type: "string", default: "1000" },
+    partitions: { type: "string", default: String(MIN_PARTITIONS) },
     minutes: { type: "string", default: "600" },
     write: { type: "boolean", default: false },
   },
@@ -33,7 +35,12 @@ for (const [n, seed] of seeds.entries()) {
   if (performance.now() - began > Number(values.minutes) * 60_000) break;
   // Many runs do everything there is; a single one what its seed says.
   const due = fault ?? (seeds.length > 1 ? FAULT_NAMES[n % FAULT_NAMES.length] : undefined);
-  const options = { seed, fetches: Number(values.fetches), ...(due && { fault: due }) };
+  const options = {
+    seed,
+    fetches: Number(values.fetches),
+    partitions: Number(values.partitions),
+    ...(due && { fault: due }),
+  };
   const run = await chaos(options).catch((problem: unknown) => {
     // Before the first fetch: of this run there is nothing to say.
     console.log(`not run: seed=${seed}: ${String(problem).slice(0, 300)}`);
@@ -46,14 +53,16 @@ for (const [n, seed] of seeds.entries()) {
   console.log(`${run.broken.length === 0 ? "held" : "BROKEN"} ${run.proof}`);
   if (run.broken.length > 0) {
     console.log([...run.broken, ...run.timeline].map((line) => `  ${line}`).join("\n"));
-    console.log(`  again: npm run chaos -- --seed ${seed} --fault "${run.fault}"`);
+    console.log(
+      `  again: npm run chaos -- --seed ${seed} --fault "${run.fault}" --partitions ${values.partitions}`,
+    );
   }
 }
 const broken = runs.filter((run) => run.broken.length > 0).length;
 console.log(`${runs.length} runs, ${broken} broken, ${unrun} that did not begin`);
 if (values.write) {
   const report = {
-    command: `npm run chaos -- --runs ${values.runs} --seed ${values.seed}`,
+    command: `npm run chaos -- --runs ${values.runs} --seed ${values.seed} --partitions ${values.partitions}`,
     machine: machine(),
     runs: runs.length,
     broken,

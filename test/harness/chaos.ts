@@ -54,6 +54,8 @@ export interface ChaosOptions {
   readonly fetches?: number;
   readonly sites?: number;
   readonly biggest?: number;
+  /** Default: 64. */
+  readonly partitions?: number;
 }
 
 export interface Run {
@@ -227,7 +229,7 @@ const DRAWN = FAULT_NAMES.filter(
 
 /** Null where an engine is missing. */
 export async function chaos(options: ChaosOptions): Promise<Run | null> {
-  const { seed, fetches = 1_000, sites = 50, biggest = 200 } = options;
+  const { seed, fetches = 1_000, sites = 50, biggest = 200, partitions = MIN_PARTITIONS } = options;
   const chance = (
     (random) => () =>
       random.next()
@@ -255,6 +257,7 @@ export async function chaos(options: ChaosOptions): Promise<Run | null> {
     TRAWL_DNS_SERVERS: dns,
     TRAWL_POLITE_DELAY_MS: String(MIN_DELAY_MS),
     TRAWL_REQUEST_AUDIT: "on",
+    TRAWL_PARTITIONS: String(partitions),
   };
   const roles = Array.from({ length: NODES }, () => "gateway,worker");
   const cluster = await clusterOf(roles, {
@@ -297,7 +300,7 @@ export async function chaos(options: ChaosOptions): Promise<Run | null> {
     const scene: Scene = {
       cluster,
       chance,
-      big_partition: partitionOf("domain", new URL(origins[0]!).hostname, MIN_PARTITIONS),
+      big_partition: partitionOf("domain", new URL(origins[0]!).hostname, partitions),
       note,
     };
     const fault_after_ms = 1_000 + Math.floor(chance() * 7_000);
