@@ -150,6 +150,13 @@ function alike(text: string, target: string | readonly string[]): number {
   return share(of, (word) => target.includes(word));
 }
 
+/** How many of the words that alike compares are in the first text only. */
+function unlike(text: string, target: string): number {
+  const words = folded(text).match(/[\p{L}\p{N}]{3,}/gu) ?? [];
+  const within = folded(target);
+  return share(words, (word) => !within.includes(word));
+}
+
 const share = (words: readonly string[], is: (word: string) => boolean): number =>
   words.length === 0 ? 0 : words.filter(is).length / words.length;
 
@@ -199,6 +206,22 @@ function placeOf(tree: Tree, heading: number, pageUrl: URL | null): TitlePlace {
   };
 }
 
+/** A class of the label before a title: "label label--accent", "thread-prefix". */
+const LABEL = /(?:^|[\s_-])(?:label|prefix)(?:$|[\s_-])/i;
+
+/** The text of a heading without the label that forum software puts before the title of a thread. */
+function headingText(tree: Tree, heading: number, unseen: Uint8Array): string {
+  const text = nodeText(tree, heading, TITLE_CHARS_MAX, unseen, "button");
+  const stop = Math.min(tree.end[heading]!, heading + LINK_REACH);
+  for (let i = heading + 1; i < stop && tree.tag[i] !== "#text"; i += 1) {
+    if (!LABEL.test(tree.attributes[i]?.["class"] ?? "")) continue;
+    const label = nodeText(tree, i, TITLE_CHARS_MAX, unseen);
+    const rest = text.slice(label.length).trim();
+    if (label !== "" && text.startsWith(label) && rest.includes(" ")) return rest;
+  }
+  return text;
+}
+
 /** How often each of these texts, compared by letters, is a text of its own outside headings. */
 function seenAlone(tree: Tree, unseen: Uint8Array, texts: readonly string[]): ReadonlyMap<string, number> {
   const seen = new Map(texts.map((text) => [letters(text), 0]));
@@ -239,7 +262,7 @@ export function titleCandidates(
   for (let i = 0; i < tree.tag.length && h1s.length < MAX_HEADINGS; i += 1) {
     const tag = tree.tag[i];
     if ((tag !== "h1" && (tag !== "h2" || h2 !== null)) || unseen[i]) continue;
-    const text = cleaned(nodeText(tree, i, TITLE_CHARS_MAX, unseen, "button"));
+    const text = cleaned(headingText(tree, i, unseen));
     if (letters(text) === "") continue;
     if (tag === "h2") h2 = text;
     else {
@@ -439,6 +462,8 @@ function titleFeatures(page: TitlePage, text: string, from: ReadonlySet<string>)
     sells: Number(/^(?:shop|buy|discover|explore|browse)\b/i.test(text)),
     signs: Number(/[*®™]/.test(text)),
     colon: Number(/:\s/.test(text)),
+    unlike_title_cut: isHeading ? unlike(withoutSite(title, site), text) : 0,
+    digits: Number(/\d/.test(text)),
   };
   return Object.values(features);
 }

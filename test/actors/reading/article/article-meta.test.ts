@@ -282,6 +282,18 @@ test.each([
     "<h1>Topic: sentences and their order</h1>",
     "Topic: sentences and their order",
   ],
+  [
+    "without the label before a thread's heading",
+    "<title>Question - Which lamp for a small boat | Harbour Forums</title>",
+    '<h1><span class="label label--accent">Question</span> Which lamp for a small boat</h1>',
+    "Which lamp for a small boat",
+  ],
+  [
+    "with a marked word at its end",
+    "<title>Which lamp for a small boat new | Harbour Forums</title>",
+    '<h1>Which lamp for a small boat <span class="label">new</span></h1>',
+    "Which lamp for a small boat new",
+  ],
   ["without written emphasis", "<title>*The last crossing* (1792)</title>", "", "The last crossing (1792)"],
   ["nothing", "", "", null],
   ...["Go", "Up", "It", "IT", "R", "5G", "A", "Q"].flatMap((short): [string, string, string, string][] => [
