@@ -47,11 +47,19 @@ const DESK =
   /^(?:\S+ ){0,4}(?:team|staff|admin|editors|contributors|editorial|newsroom|news ?desk|redaktion|rédaction|redacción|redazione|redação)$|^(?:team|redaktion|rédaction|redacción|redazione|redação) /iu;
 /** A control or a heading in the place of a name: "Reply to Jonna Wikander". */
 const NO_NAME =
-  /^(?:reply to|fact[- ]checked|leave a|(?:view|see) (?:all|full|more)|(?:read )?full bio|all posts|more (?:by|from)|follow|about the)\b/i;
+  /^(?:reply to|fact[- ]checked|leave a|(?:view|see) (?:all|full|more)|(?:read )?full bio|(?:all )?(?:posts|articles|stories)(?: by)?|more (?:by|from)|follow|about the|log ?in|sign (?:in|up))\b/i;
 /** "Learn about our policies": a name has no two ordinary words behind its first. */
 const PHRASE = /^\p{Lu}.*\s\p{Ll}{4,}(?:\s.*)?\s\p{Ll}{4,}/u;
 const AFTER_NAME =
-  /(?:(?<!\s)\s+)?(?:[|•·–—/(]|\s-\s|\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)\w*\.? \d{1,2}\b|\b(?:updated|published|posted|last|modified|reviewed|edited|on|in|for|min|minutes?|at|am|um)\b|,\s*(?:reuters|ap|afp|dpa|associated press|staff writer|staff reporter|contributor|contributing|senior|special|correspondent|editor|reporter|columnist|writer|cnn|bbc|the|md|phd|ph\.d|m\.d|rd|dds|dvm|cpa|mba|rn|msc|jd|esq)\b).*$/i;
+  /(?:(?<!\s)\s+)?(?:[|•·●∙⋅▪–—/]|\((?!\p{L}+\)(?:$|\s\p{Lu}))|\s-\s|\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)\w*\.? \d{1,2}\b|\b(?:updated|published|posted|last|modified|reviewed|edited|on|in|for|min|minutes?|at|am|um)\b|,\s*(?:reuters|ap|afp|dpa|associated press|staff writer|staff reporter|contributor|contributing|senior|special|correspondent|editor|reporter|columnist|writer|cnn|bbc|the)\b).*$/iu;
+/** Degrees and licences behind a name are part of it as the page states it: "Jonna Wikander, MS, RD". */
+const CREDENTIALS =
+  /^(?:M\.?D|D\.?O|Ph\.?D|Psy\.?D|Ed\.?D|Pharm\.?D|J\.?D|LL\.?M|[DV]\.?M\.?D|DVM|DDS|DPT|DC|ND|RDN?|LDN?|RN|BSN|MSN|NP|FNP|PA-C|PT|MPH|M\.?B\.?A|M\.?Sc?|M\.?A|B\.?Sc?|B\.?A|CPA|CFP|CFA|LMFT|LCSW|LPC|CSCS|CDCES|Esq)\b\.?®?(?:[\s/]+\p{Lu}[\p{Lu}.-]{1,7})*$/u;
+/** Another degree behind a known one. */
+const MORE_CREDENTIALS = /^\p{Lu}[\p{Lu}.-]{1,7}(?:\s\(\p{L}+\))?$/u;
+/** "Jonna Wikander, Home and Digital Security Expert": no second person behind the "and". */
+const ROLE =
+  /,\s+(?:\p{L}[\p{L}-]*\s+){1,4}(?:and|&)\s+(?:\p{L}[\p{L}-]*\s+){0,4}(?:expert|specialist|editor|writer|author|analyst|consultant|director|manager|officer|founder|president|engineer|professor|development|marketing|strategist)s?\b[^;]*$/iu;
 
 /** Whom the names of an author field may name: people; or also desks; or also the site itself. */
 type Authorship = "people" | "desks" | "site";
@@ -62,6 +70,32 @@ function isOfSite(name: string, site: string | null): boolean {
   if (letters(name) === letters(site)) return true;
   return site.includes(" ") && name.toLowerCase().startsWith(`${site.toLowerCase()} `);
 }
+
+interface Person {
+  readonly name: string;
+  /** With the comma before them. */
+  readonly credentials: string;
+}
+
+/** The people in one part of a list. "Last, First" is one name; "First Last, First Last" are several. */
+function peopleIn(part: string): Person[] {
+  const people: Person[] = [];
+  for (const name of part.split(/(?:(?<!\s)\s+)?,\s+/)) {
+    const last = people.at(-1);
+    if (last && (last.credentials === "" ? CREDENTIALS : MORE_CREDENTIALS).test(name))
+      people[people.length - 1] = { ...last, credentials: `${last.credentials}, ${name}` };
+    else people.push({ name, credentials: "" });
+  }
+  const isList = people.every(
+    ({ name }) => /^\S+(?:\s+\S+){1,3}$/.test(name) && !AFTER_NAME.test(`x, ${name}`),
+  );
+  return people.length === 1 || isList
+    ? people
+    : [{ name: people.map(({ name }) => name).join(", "), credentials: people[0]!.credentials }];
+}
+
+/** The name of an account or a brand, where a person would have two words: "jwikander", "Harbourly". */
+const isAccount = (name: string): boolean => !name.includes(" ") && /^[\p{Script=Latin}\d._-]+$/u.test(name);
 
 /** Names in the text of an author field, without addresses and roles. */
 function cleanAuthors(
@@ -78,24 +112,18 @@ function cleanAuthors(
     const listed = text
       .replace(LEAD_IN, "")
       .replace(FOREIGN_LEAD_IN, "")
+      .replace(ROLE, "")
       .split(
         /(?:(?<!\s)\s+)?(?:;|\||\n|、|\s(?:and|und|et|y|e|en|och|og|и|та|i|και|ve|&)\s|,\s+(?:and|und|et|y)\s+|·|•)\s*/i,
       );
     for (const each of listed) {
-      const commas = each.split(/(?:(?<!\s)\s+)?,\s+/);
-      // "Last, First" is one name; "First Last, First Last" are several.
-      const people =
-        commas.length > 1 &&
-        commas.every((part) => /^\S+(?:\s+\S+){1,3}$/.test(part) && !AFTER_NAME.test(`x, ${part}`))
-          ? commas
-          : [each];
-      for (const person of people) {
+      for (const { name: person, credentials } of peopleIn(each)) {
         const whole = person.replace(LEAD_IN, "");
         // A site's name may have words that end a person's: "Harbour On Water".
         const isSite = site !== null && letters(whole) === letters(site);
         let name = (isSite ? whole : whole.replace(AFTER_NAME, ""))
           .replace(FOREIGN_ROLE, "")
-          .replace(/^[\s@"'“.,:-]+|[\s"'”,:;-]+$/g, "")
+          .replace(/^[\s@"'“.,:-]+|[\s"'”,:;*-]+$|(?<=\p{Lu}{3})\.$/gu, "")
           .trim();
         if (!strict && name === "") name = person.trim();
         const words = name.split(/\s+/).length;
@@ -105,6 +133,7 @@ function cleanAuthors(
         if (authorship === "people" && DESK.test(name)) continue;
         const isWhole = words > 1 || SHORT_NAME.test(name);
         if (strict && (/\d/.test(name) || !/^\p{Lu}|^\p{Lo}/u.test(name) || !isWhole)) continue;
+        name += credentials;
         if (!names.some((known) => letters(known) === letters(name))) names.push(name);
       }
     }
@@ -118,9 +147,12 @@ const BY_LINE_CHARS = 70;
 const SIGNED = /^(?:(?:written|article|posted|story) by|author|by(?=:))(?:\s*:|\s)\s*\S/i;
 const SIGNED_LABEL = /^(?:(?:written|article|posted|story) by|author):?$/i;
 const USER_NAMES =
-  / (?:username|user name|bigusername|user link|poster|postauthor|post username|creator|nickname|user details|mention name|author name) /;
+  / (?:username|user name|bigusername|user link|poster(?! ip)|postauthor|post username|creator|nickname|user details|mention name|author name) /;
 /** The address of a user's page, with the user's name in it. */
 const PROFILE = /^(?:https?:\/\/[^/]+)?\/(?:(?:users?|u)\/(?:\d+\/)?|[~@])([^/?#%]+)\/?(?:[?#].*)?$/i;
+/** The same in forums whose addresses have the user's number: SMF, phpBB, vBulletin, XenForo, IP.Board. */
+const USER_PAGE =
+  /[?&;](?:action=profile|mode=viewprofile)\b|\/(?:members?|profiles?)(?:\.php\?|\/)[^/]+\/?$/i;
 const PROFILE_REACH = 60;
 const PUBLISHED_META =
   /(?:publish|pub)\w{0,20}[-_:. ]?(?:date|time|on)|date[-_:. ]?(?:of[-_ ])?(?:publi|creat|issued)|^(?:article|post)[-_:.]?date$/;
@@ -187,6 +219,23 @@ function authorList(
   ];
 }
 
+/** The first linked name, and those beside it. */
+function authorLinks(
+  tree: Tree,
+  linked: readonly NamedAuthor[],
+  namesIn: (text: string) => string[],
+): string[] {
+  const first = linked.find(({ text }) => namesIn(text).length > 0);
+  if (first === undefined) return [];
+  return [
+    ...new Set(
+      linked
+        .filter(({ node }) => node >= first.node && tree.parent[node] === tree.parent[first.node])
+        .flatMap(({ text }) => namesIn(text)),
+    ),
+  ];
+}
+
 /** Nodes of the visible page that may name an author or a date: near the text, and not in teasers. */
 interface Visible {
   /** 1 for nodes in navigation, in the footer, and in asides that are named after teasers. */
@@ -197,6 +246,8 @@ interface Visible {
     readonly relBeside: string[];
     readonly itemprop: string[];
     readonly named: NamedAuthor[];
+    /** Links to a page about the author whose address has a part of the name. */
+    readonly linked: NamedAuthor[];
     readonly users: string[];
   };
   readonly dates: {
@@ -212,7 +263,8 @@ function userIn(tree: Tree, node: number, unseen: Uint8Array): string | null {
   const stop = Math.min(tree.end[node]!, node + PROFILE_REACH);
   for (let i = node; i < stop; i += 1) {
     const href = tree.tag[i] === "a" ? tree.attributes[i]?.["href"] : undefined;
-    const text = href !== undefined && PROFILE.test(href) ? nodeText(tree, i, 60, unseen) : "";
+    const text =
+      href !== undefined && (PROFILE.test(href) || USER_PAGE.test(href)) ? nodeText(tree, i, 60, unseen) : "";
     if (text !== "") return text;
   }
   return null;
@@ -268,7 +320,7 @@ function lookAround(tree: Tree, names: Names, unseen: Uint8Array, firstProse: nu
     isAuthor: namedLike(names, AUTHOR_NAMES),
     isUser: namedLike(names, USER_NAMES),
     isDate: namedLike(names, DATE_NAMES),
-    authors: { rel: [], relBeside: [], itemprop: [], named: [], users: [] },
+    authors: { rel: [], relBeside: [], itemprop: [], named: [], linked: [], users: [] },
     dates: { itemprop: [], time: [], named: [], modified: [] },
   };
   for (let i = 1; i < count; i += 1) {
@@ -294,6 +346,7 @@ function noteElement(around: Around, node: number): void {
   const itemprop = attributes["itemprop"];
   if (unseen[node] && itemprop === undefined && attributes["property"] === undefined) return;
   if (tree.tag[node] === "a" && attributes["rel"]?.includes("author")) noteRelated(around, node);
+  if (tree.tag[node] === "a" && !away[node]) noteLinked(around, node);
   if (itemprop === "author" || itemprop === "creator") {
     if (away[node]) return;
     noteDeclared(around, node);
@@ -311,6 +364,49 @@ function noteElement(around: Around, node: number): void {
 function noteRelated({ tree, unseen, away, authors }: Around, node: number): void {
   const links = away[node] ? authors.relBeside : authors.rel;
   if (links.length < 6) links.push(nodeText(tree, node, 120, unseen));
+}
+
+/** The address of a page about an author, with the name in it. */
+const AUTHOR_PAGE =
+  /\/(?:authors?|contributors?|writers?|columnists?|bylines?|by|autor(?:es|en)?|auteurs?|redakteure?|profiles?|members?|editors?|bio|people|staff|team|experts?)\/(?:\d+\/)?([^/?#]+)\/?(?:[?#].*)?$/i;
+const LINKED_MAX = 12;
+const LINKED_CHARS = 60;
+/** No byline is as long. */
+const SPOKEN_CHARS = 130;
+/** The words before a link are in one of as many nodes before it. */
+const LEAD_IN_REACH = 8;
+/** More people than that are users of a forum, or authors of teasers. */
+const LINKED_PEOPLE_MAX = 4;
+/** A link behind these words names someone else. */
+const NOT_WRITTEN =
+  /\b(?:reviewed|edited|checked|verified|updated|photos?|illustrat\w+|approved|for|to|about)(?: \w+)?(?: by)?:?\s*$/i;
+
+/** Whether the text of a link is the name in its address: "Jonna Wikander" in "jwikander", but "Jonna" in "jonna" only. */
+function isNameIn(address: string, text: string): boolean {
+  const name = text.replace(LEAD_IN, "").trim();
+  if (!name.includes(" ")) return letters(name) === address;
+  return name.split(/\s+/).some((word) => word.length > 2 && address.includes(letters(word)));
+}
+
+function noteLinked({ tree, unseen, authors }: Around, node: number): void {
+  const slug = AUTHOR_PAGE.exec(tree.attributes[node]!["href"] ?? "")?.[1];
+  if (slug === undefined || authors.linked.length >= LINKED_MAX) return;
+  const address = letters(slug);
+  let text = nodeText(tree, node, LINKED_CHARS, unseen);
+  // The link around a card about the author has a role and a date beside the name.
+  if (text.split(" ").length > 4)
+    for (let i = node + 1; i < tree.end[node]!; i += 1)
+      if (tree.tag[i] === "#text" && isNameIn(address, tree.text[i]!)) {
+        text = tree.text[i]!.trim();
+        break;
+      }
+  if (!isNameIn(address, text)) return;
+  // In running text, the person is spoken of.
+  if (nodeText(tree, tree.parent[node]!, SPOKEN_CHARS, unseen).length === SPOKEN_CHARS) return;
+  let before = node - 1;
+  while (before > node - LEAD_IN_REACH && tree.tag[before] !== "#text") before -= 1;
+  if (tree.tag[before] === "#text" && NOT_WRITTEN.test(tree.text[before]!)) return;
+  authors.linked.push({ node, text });
 }
 
 function noteDeclared({ tree, unseen, authors }: Around, node: number): void {
@@ -494,6 +590,29 @@ const isByLine = (line: string): boolean => line.length < BY_LINE_CHARS && BY_LI
 
 const onlyName = (names: readonly string[]): string[] => (names.length === 1 ? [...names] : []);
 
+/** The links to people's pages, unless they are those of a forum's users or of teasers. */
+function fewPeople(linked: readonly NamedAuthor[]): readonly NamedAuthor[] {
+  return new Set(linked.map(({ text }) => letters(text))).size <= LINKED_PEOPLE_MAX ? linked : [];
+}
+
+/** The person whom the byline names where the page declares an account, or null when the page shows the account too. */
+function personShown(
+  accounts: readonly string[],
+  beside: readonly NamedAuthor[],
+  related: readonly string[],
+  bylines: readonly string[],
+  site: string | null,
+): string[] | null {
+  const texts = beside.map(({ text }) => text);
+  const shown = [...texts, ...related].map(letters);
+  if (accounts.some((account) => shown.some((name) => name.includes(letters(account))))) return null;
+  for (const text of [...texts, ...bylines]) {
+    const people = cleanAuthors([text], site, true, "people");
+    if (people.length > 0) return people;
+  }
+  return null;
+}
+
 /** Anywhere on the page: "Written by Jonna Wikander", or "Author" with the name on the next line. */
 function signedLines(
   lines: readonly { readonly text: string; readonly node: number }[],
@@ -596,17 +715,28 @@ export function readMeta(
     .slice(Math.max(0, first_prose - 15), first_prose + 6)
     .filter((line) => !visible.framed[line.node])
     .map((line) => line.text);
+  const [starts, stops] = [
+    lines[Math.max(0, first_prose - 15)]?.node ?? 0,
+    lines[first_prose + 6]?.node ?? Infinity,
+  ];
+  const isInOpening = ({ node }: NamedAuthor): boolean => node > starts && node < stops;
+  const linkedAuthors =
+    kind === "article" || kind === "forum" ? fewPeople(visible.authors.linked).filter(isInOpening) : [];
   const profiles = [
     ...tree.links.filter(({ rel }) => rel === "author").map(({ href }) => href),
     ...(every.get("article:author") ?? []),
   ];
-  const sources: ((authorship: Authorship) => string[])[] = [
+  type Source = (authorship: Authorship) => string[];
+  const declaredSources: Source[] = [
     (of) => cleanAuthors(declared, site, false, of),
     (of) => cleanAuthors(named(["citation_author"]), site, false, of),
     (of) => cleanAuthors(named_meta, site, false, of),
+  ];
+  const shownSources: Source[] = [
     (of) => cleanAuthors(visible.authors.itemprop.slice(0, 1), site, false, of).slice(0, 4),
     (of) => cleanAuthors(visible.authors.rel.slice(0, 3), site, false, of),
     (of) => authorList(tree, visible.authors.named, (name) => cleanAuthors([name], site, true, of)),
+    (of) => authorLinks(tree, linkedAuthors, (name) => cleanAuthors([name], site, false, of)),
     (of) => cleanAuthors(opening.filter(isByLine).slice(0, 1), site, true, of),
     (of) => cleanAuthors(visible.authors.users.slice(0, 1), site, false, of),
     (of) => cleanAuthors(beside_title.filter(isByLine).slice(0, 1), site, true, of),
@@ -620,6 +750,9 @@ export function readMeta(
         of,
       ).slice(0, 1),
   ];
+  // The names that a page of goods shows are those of reviewers and brands.
+  const sources =
+    kind === "product" || kind === "collection" ? declaredSources : [...declaredSources, ...shownSources];
   const firstOf = (authorship: Authorship): string[] => {
     for (const source of sources) {
       const found = source(authorship);
@@ -628,6 +761,10 @@ export function readMeta(
     return [];
   };
   let authors = firstOf("people");
+  if (kind === "article" && authors.length > 0 && authors.every(isAccount)) {
+    const beside = [...visible.authors.named, ...visible.authors.linked].filter(isInOpening);
+    authors = personShown(authors, beside, visible.authors.rel, opening.filter(isByLine), site) ?? authors;
+  }
   if (authors.length === 0) authors = firstOf("desks");
   // The site itself, when it is declared as the author without a person's name.
   if (authors.length === 0)

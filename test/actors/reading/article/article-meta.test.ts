@@ -22,6 +22,16 @@ test.each([
   ["given and family name", { author: { givenName: "Jonna", familyName: "Wikander" } }, "Jonna Wikander"],
   ["with a lead-in", { author: "By Jonna Wikander" }, "Jonna Wikander"],
   ["with an agency", { author: "Jonna Wikander, Reuters" }, "Jonna Wikander"],
+  ["with degrees", { author: "Jonna Wikander, MS, RD, FAND" }, "Jonna Wikander, MS, RD, FAND"],
+  [
+    "several with degrees",
+    { author: "Jonna Wikander, PhD, Olof Berg, M.D." },
+    "Jonna Wikander, PhD; Olof Berg, M.D.",
+  ],
+  ["with a desk in capitals", { author: "Jonna Wikander, BBC" }, "Jonna Wikander"],
+  ["with a second name", { author: "Jonna Wikander (Harbourly)" }, "Jonna Wikander (Harbourly)"],
+  ["with a name between", { author: "Jonna (Berg) Wikander" }, "Jonna (Berg) Wikander"],
+  ["with a remark", { author: "Jonna Wikander (on leave)" }, "Jonna Wikander"],
   ["an address", { author: "https://www.facebook.com/harbour" }, null],
   ["nobody", { author: "admin" }, null],
   ["the desk", { author: { name: "Editorial Team" } }, null],
@@ -69,9 +79,76 @@ test.each([
   ["", '<div class="byline">Written by Jonna Wikander</div>', "Jonna Wikander"],
   ["", '<div class="ArticleByline">By JONNA WIKANDER | 4 March 2025</div>', "JONNA WIKANDER"],
   ["", "<p>Von Jonna Wikander</p>", "Jonna Wikander"],
+  ["", '<div class="byline">By Jonna Wikander, Home and Harbour Safety Expert</div>', "Jonna Wikander"],
+  ["", "<p>By Jonna Wikander ⋅ Founder and Editor-in-Chief</p>", "Jonna Wikander"],
+  ["", '<div class="blog__meta">by Jonna Wikander ● 3 comments</div>', "Jonna Wikander"],
   ["", '<section id="comments"><div class="author">Olof Berg</div></section>', null],
 ])("author from %s %s", (head, body, author) => {
   expect(page(head, body).meta.author).toBe(author);
+});
+
+const ARTICLE = '<meta property="og:type" content="article">';
+const JONNA_LINK = '<a href="/authors/jonna-wikander/">Jonna Wikander</a>';
+
+test.each([
+  ["a link to the author's page", `<p>${JONNA_LINK}</p>`, "Jonna Wikander"],
+  [
+    "two of them",
+    `<p>${JONNA_LINK}, <a href="/authors/oberg">Olof Berg</a></p>`,
+    "Jonna Wikander; Olof Berg",
+  ],
+  ["one word that is the whole address", '<p>by <a href="/author/jonna/">Jonna</a></p>', "Jonna"],
+  ["one word of a longer address", '<p><a href="/author/jonna-wikander/">Jonna</a></p>', null],
+  [
+    "a link around a card",
+    '<div><a href="/team/jonna-wikander"><p>Jonna Wikander</p><p>Writes about old ferries</p></a></div>',
+    "Jonna Wikander",
+  ],
+  ["a link with another text", '<p><a href="/authors/jonna-wikander/">Harbour News</a></p>', null],
+  ["the reviewer", `<p>Reviewed by ${JONNA_LINK}</p>`, null],
+  [
+    "a person of whom the text speaks",
+    `<p>The last ferry left at noon, and the harbour was as quiet as in winter, says ${JONNA_LINK}, with forty years on the quay behind her and no plan to leave.</p>`,
+    null,
+  ],
+  [
+    "users of a forum",
+    ["Jonna Wikander", "Olof Berg", "Siv Dahl", "Ulf Lind", "Tea Holm"]
+      .map((name) => `<p><a href="/profile/${name.replace(" ", "-")}">${name}</a></p>`)
+      .join(""),
+    null,
+  ],
+])("author from %s", (_, body, author) => {
+  expect(page(ARTICLE, `<h1>A ferry</h1>${body}`).meta.author).toBe(author);
+});
+
+const ACCOUNT = '<meta name="author" content="jwik.harbour">';
+
+test.each([
+  ["the person in the byline", '<p class="author">Jonna Wikander</p>', "Jonna Wikander"],
+  ["the person in a line", "<p>By Jonna Wikander</p>", "Jonna Wikander"],
+  [
+    "the account when the page shows it",
+    '<p class="author">jwik.harbour</p><p>By Jonna Wikander</p>',
+    "jwik.harbour",
+  ],
+  ["the account when nobody is shown", "", "jwik.harbour"],
+])("of a declared account: %s", (_, body, author) => {
+  expect(page(ARTICLE + ACCOUNT, `<h1>A ferry</h1>${body}`).meta.author).toBe(author);
+});
+
+test("the user whose page has a number in its address", () => {
+  const poster = `<div class="poster"><h4><a href="/index.php?action=profile;u=26">Harbour Lamps</a></h4><li class="poster_ip">Logged</li></div>`;
+  expect(page("", `<h1>Which lamp</h1>${poster}`).meta.author).toBe("Harbour Lamps");
+});
+
+test("a shop's page has only the author that it declares", () => {
+  const product = ld({ "@type": "Product", name: "Lamp", offers: { "@type": "Offer", price: "9.50" } });
+  const review = '<p class="review-author">Olof Berg</p>';
+  expect(page(product, `<h1>Lamp</h1>${review}`)).toMatchObject({ kind: "product", meta: { author: null } });
+  expect(page(product + '<meta name="author" content="Jonna Wikander">', review).meta.author).toBe(
+    "Jonna Wikander",
+  );
 });
 
 test.each([
