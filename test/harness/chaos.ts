@@ -13,7 +13,7 @@ import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Agent, request } from "undici";
 import { seededRandom } from "../../cluster/adapters/time/random.seeded.ts";
-import { MIN_PARTITIONS, partitionOf } from "../../cluster/placement.ts";
+import { MIN_PARTITIONS } from "../../cluster/placement.ts";
 import { readConfig } from "../../ops/config.ts";
 import { readRequests } from "../../ops/request-audit.ts";
 import type { Engine, EngineName } from "../../ops/engines/engine.ts";
@@ -74,7 +74,7 @@ interface Scene {
   readonly cluster: ClusterOf;
   /** Uniform in [0, 1), from the seed. */
   readonly chance: () => number;
-  readonly big_partition: number;
+  readonly big_site: string;
   readonly note: (what: string) => void;
 }
 
@@ -97,7 +97,7 @@ async function replace({ cluster, note }: Scene): Promise<void> {
 const cutOff =
   (engine: EngineName, way?: Way) =>
   async (scene: Scene): Promise<void> => {
-    const node = (await scene.cluster.ownerOf(scene.big_partition)) ?? randomNode(scene);
+    const node = (await scene.cluster.ownerOf("domain", scene.big_site)) ?? randomNode(scene);
     node.links[engine].cut(way);
     scene.note(`cut off ${node.name}`);
     await sleep(8_000);
@@ -109,7 +109,7 @@ const cutOff =
 const stepClock =
   (ahead_s: number) =>
   async (scene: Scene): Promise<void> => {
-    const node = (await scene.cluster.ownerOf(scene.big_partition)) ?? randomNode(scene);
+    const node = (await scene.cluster.ownerOf("domain", scene.big_site)) ?? randomNode(scene);
     node.setClock(ahead_s);
     scene.note(`the clock of ${node.name} is ${ahead_s} s ahead`);
     await sleep(15_000);
@@ -140,12 +140,12 @@ export const FAULTS = {
     await replace(scene);
   },
   "kill the owner of the biggest": async (scene) => {
-    const owner = await scene.cluster.ownerOf(scene.big_partition);
+    const owner = await scene.cluster.ownerOf("domain", scene.big_site);
     await kill(scene, owner ?? randomNode(scene));
     await replace(scene);
   },
   "pause one": async (scene) => {
-    const node = (await scene.cluster.ownerOf(scene.big_partition)) ?? randomNode(scene);
+    const node = (await scene.cluster.ownerOf("domain", scene.big_site)) ?? randomNode(scene);
     node.pause();
     scene.note(`paused ${node.name}`);
     await sleep(8_000);
@@ -156,7 +156,7 @@ export const FAULTS = {
   "cut what NATS sends to one": cutOff("bus", "back"),
   "cut what one sends to NATS": cutOff("bus", "there"),
   "slow link of one to NATS": async (scene) => {
-    const node = (await scene.cluster.ownerOf(scene.big_partition)) ?? randomNode(scene);
+    const node = (await scene.cluster.ownerOf("domain", scene.big_site)) ?? randomNode(scene);
     node.links.bus.slow(700);
     scene.note(`NATS is 700 ms away from ${node.name}, each way`);
     await sleep(8_000);
@@ -300,7 +300,7 @@ export async function chaos(options: ChaosOptions): Promise<Run | null> {
     const scene: Scene = {
       cluster,
       chance,
-      big_partition: partitionOf("domain", new URL(origins[0]!).hostname, partitions),
+      big_site: new URL(origins[0]!).hostname,
       note,
     };
     const fault_after_ms = 1_000 + Math.floor(chance() * 7_000);

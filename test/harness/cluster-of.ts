@@ -16,6 +16,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { request } from "undici";
 import { natsNodeDirectory } from "../../cluster/adapters/nodes/node-directory.nats.ts";
+import { partitionOf } from "../../cluster/placement.ts";
 import type { NodeReport, NodeDirectory } from "../../cluster/ports/node-directory.ts";
 import type { Engine, EngineName, Settings } from "../../ops/engines/engine.ts";
 import { engines, ownEngine } from "./engines.ts";
@@ -79,8 +80,8 @@ export interface ClusterOf {
   readonly nodeDirectory: NodeDirectory;
   /** Resolves when every partition is owned by one of the nodes that run, as many as there should be. */
   readonly settled: (within_ms?: number) => Promise<readonly NodeReport[]>;
-  /** The owner of a partition by the nodes' reports; undefined: no owner at the moment. */
-  readonly ownerOf: (partition: number) => Promise<NodeOf | undefined>;
+  /** The owner of a key's partition by the nodes' reports; undefined: no owner at the moment. */
+  readonly ownerOf: (shard_by: string, key: string) => Promise<NodeOf | undefined>;
   /** Settings that the commands of `trawl` need to look at this cluster, past all links. */
   readonly environment: Environment;
   readonly close: () => Promise<void>;
@@ -282,7 +283,8 @@ export async function clusterOf(
         nodes.filter((node) => node.isRunning() && node.roles.includes("worker")).length,
         within_ms,
       ),
-    async ownerOf(partition) {
+    async ownerOf(shard_by, key) {
+      const partition = partitionOf(shard_by, key, await nodeDirectory.partitions());
       // A busy node may report too late to be heard.
       for (let wait_ms = 300; wait_ms < 20_000; wait_ms *= 2) {
         const reports = await nodeDirectory.nodes(wait_ms);

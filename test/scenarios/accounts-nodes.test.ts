@@ -13,7 +13,6 @@ import { reservedMicros } from "../../actors/business/accounts/budget.ts";
 import { createKey, createProject, setRate } from "../../actors/business/accounts/keys.ts";
 import { readSpend } from "../../actors/business/accounts/request-spend.ts";
 import { systemClock } from "../../cluster/adapters/time/clock.system.ts";
-import { MIN_PARTITIONS, partitionOf } from "../../cluster/placement.ts";
 import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.silent.ts";
 import type { Documents } from "../../cluster/ports/documents.ts";
 import { recoverPending } from "../../gateway/pending-requests.ts";
@@ -235,7 +234,7 @@ describe.skipIf(missing)("a key on four gateways", () => {
     );
     await expect.poll(() => proxied, { timeout: 20_000 }).toBeGreaterThan(3);
     expect(await taken()).toBeGreaterThan(0);
-    const owner = await cluster.ownerOf(partitionOf(Account.shard_by, keyAccount(key), MIN_PARTITIONS));
+    const owner = await cluster.ownerOf(Account.shard_by, keyAccount(key));
     await owner!.kill();
     await taken();
     await running().at(-1)!.kill();

@@ -4,7 +4,6 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { MIN_PARTITIONS, partitionOf } from "../../cluster/placement.ts";
 import { type ClusterOf, clusterOf, type NodeOf } from "../harness/cluster-of.ts";
 import { type Edgar, edgar, worstSecond } from "../harness/edgar.ts";
 import { engines } from "../harness/engines.ts";
@@ -32,7 +31,7 @@ describe.skipIf(missing)("the limiter of a cluster", () => {
   /** The node that grants slots. */
   async function ownerNode(): Promise<NodeOf> {
     for (;;) {
-      const holder = await cluster.ownerOf(partitionOf("filings", "default", MIN_PARTITIONS));
+      const holder = await cluster.ownerOf("filings", "default");
       if (holder?.isRunning()) return holder;
       await sleep(100);
     }

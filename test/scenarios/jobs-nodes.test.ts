@@ -2,7 +2,6 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { MIN_PARTITIONS, partitionOf } from "../../cluster/placement.ts";
 import type { JobStatus } from "../../schemas/jobs.ts";
 import { type ClusterOf, clusterOf } from "../harness/cluster-of.ts";
 import { engines } from "../harness/engines.ts";
@@ -43,7 +42,7 @@ describe.skipIf(missing)("a job whose nodes die", () => {
 
     await reached(60);
     // First the node that has the job itself, then the other one while the third is new.
-    const holder = await cluster.ownerOf(partitionOf("job", job_id, MIN_PARTITIONS));
+    const holder = await cluster.ownerOf("job", job_id);
     await holder!.kill();
     await cluster.add("worker");
     await reached(200);
