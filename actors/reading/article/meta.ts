@@ -150,7 +150,7 @@ const USER_NAMES =
   / (?:username|user name|bigusername|user link|poster(?! ip)|postauthor|post username|creator|nickname|user details|mention name|author name) /;
 /** The address of a user's page, with the user's name in it. */
 const PROFILE = /^(?:https?:\/\/[^/]+)?\/(?:(?:users?|u)\/(?:\d+\/)?|[~@])([^/?#%]+)\/?(?:[?#].*)?$/i;
-/** The same in forums whose addresses have the user's number: SMF, phpBB, vBulletin, XenForo, IP.Board. */
+/** Addresses of users in forums, with the user's number: SMF, phpBB, vBulletin, XenForo, IP.Board. */
 const USER_PAGE =
   /[?&;](?:action=profile|mode=viewprofile)\b|\/(?:members?|profiles?)(?:\.php\?|\/)[^/]+\/?$/i;
 const PROFILE_REACH = 60;

@@ -89,7 +89,7 @@ function fail(path: string, reason: Extraction["errors"][number]["reason"], { er
 function oneOf(element: Element, rule: ExtractRule, at: string, reading: ExtractState): unknown {
   if (rule.fields) return objectOf(element, rule.fields, at, reading);
   const { room } = reading;
-  if ((room.values -= 1) < 0) return null;
+  if (isUsedUp(reading) || (room.values -= 1) < 0) return null;
   const value = READERS[rule.type ?? "text"](element, rule, at, reading);
   if (typeof value !== "string") return value;
   return (room.chars -= value.length) < 0 ? null : soundText(value);

@@ -35,7 +35,7 @@ const MEMORY_CHECK_MS = 500;
  * late, and not all of it.
  */
 const MORE_SHARED_MB = 128;
-/** What an ended page had sent still arrives for so long: that growth is no other page's. */
+/** Data that an ended page had sent still arrives for so long: that growth is no other page's. */
 const ARRIVING_MS = 3_000;
 /** Minimum interval between measurements of a whole browser, which read one file per process. */
 const MEASURE_MS = 5_000;
