@@ -49,7 +49,7 @@ describe.skipIf(!hasTools)("trawl-client (needs the packages of .ci/run in /opt/
       PYTHONPATH: join(folder, "python/src"),
     });
 
-  test("passes mypy --strict and pyright in strict mode", { timeout: 180_000 }, async () => {
+  test("passes mypy --strict and pyright in strict mode", { timeout: 600_000 }, async () => {
     const cwd = join(folder, "python");
     const mypy = await run(join(TOOLS, "bin/mypy"), [MYPY_CACHE], { cwd }).catch((problem) => problem);
     expect(mypy.stdout).toMatch(/^Success: no issues found/);
