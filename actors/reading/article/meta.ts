@@ -219,23 +219,6 @@ function authorList(
   ];
 }
 
-/** The first linked name, and those beside it. */
-function authorLinks(
-  tree: Tree,
-  linked: readonly NamedAuthor[],
-  namesIn: (text: string) => string[],
-): string[] {
-  const first = linked.find(({ text }) => namesIn(text).length > 0);
-  if (first === undefined) return [];
-  return [
-    ...new Set(
-      linked
-        .filter(({ node }) => node >= first.node && tree.parent[node] === tree.parent[first.node])
-        .flatMap(({ text }) => namesIn(text)),
-    ),
-  ];
-}
-
 /** Nodes of the visible page that may name an author or a date: near the text, and not in teasers. */
 interface Visible {
   /** 1 for nodes in navigation, in the footer, and in asides that are named after teasers. */
@@ -389,13 +372,14 @@ function isNameIn(address: string, text: string): boolean {
 }
 
 function noteLinked({ tree, unseen, authors }: Around, node: number): void {
+  if (authors.linked.length >= LINKED_MAX) return;
   const slug = AUTHOR_PAGE.exec(tree.attributes[node]!["href"] ?? "")?.[1];
-  if (slug === undefined || authors.linked.length >= LINKED_MAX) return;
+  if (slug === undefined) return;
   const address = letters(slug);
   let text = nodeText(tree, node, LINKED_CHARS, unseen);
   // The link around a card about the author has a role and a date beside the name.
   if (text.split(" ").length > 4)
-    for (let i = node + 1; i < tree.end[node]!; i += 1)
+    for (let i = node + 1; i < Math.min(tree.end[node]!, node + PROFILE_REACH); i += 1)
       if (tree.tag[i] === "#text" && isNameIn(address, tree.text[i]!)) {
         text = tree.text[i]!.trim();
         break;
@@ -736,7 +720,7 @@ export function readMeta(
     (of) => cleanAuthors(visible.authors.itemprop.slice(0, 1), site, false, of).slice(0, 4),
     (of) => cleanAuthors(visible.authors.rel.slice(0, 3), site, false, of),
     (of) => authorList(tree, visible.authors.named, (name) => cleanAuthors([name], site, true, of)),
-    (of) => authorLinks(tree, linkedAuthors, (name) => cleanAuthors([name], site, false, of)),
+    (of) => authorList(tree, linkedAuthors, (name) => cleanAuthors([name], site, false, of)),
     (of) => cleanAuthors(opening.filter(isByLine).slice(0, 1), site, true, of),
     (of) => cleanAuthors(visible.authors.users.slice(0, 1), site, false, of),
     (of) => cleanAuthors(beside_title.filter(isByLine).slice(0, 1), site, true, of),

@@ -146,16 +146,16 @@ export interface TitleCandidate {
 
 /** How many words of a text, with three letters or more, are in another text or in a set of words. */
 function alike(text: string, target: string | readonly string[]): number {
-  const of = folded(text).match(/[\p{L}\p{N}]{3,}/gu) ?? [];
-  return share(of, (word) => target.includes(word));
+  return share(longWords(text), (word) => target.includes(word));
 }
 
 /** How many of the words that alike compares are in the first text only. */
 function unlike(text: string, target: string): number {
-  const words = folded(text).match(/[\p{L}\p{N}]{3,}/gu) ?? [];
   const within = folded(target);
-  return share(words, (word) => !within.includes(word));
+  return share(longWords(text), (word) => !within.includes(word));
 }
+
+const longWords = (text: string): string[] => folded(text).match(/[\p{L}\p{N}]{3,}/gu) ?? [];
 
 const share = (words: readonly string[], is: (word: string) => boolean): number =>
   words.length === 0 ? 0 : words.filter(is).length / words.length;
