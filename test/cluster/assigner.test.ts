@@ -1,4 +1,7 @@
-/** The assigner of a cluster of more than 64 partitions: the node that writes the table of assignments, while all is well and when it is not. */
+/**
+ * Nodes of a cluster of more than 64 partitions: the assigner, which writes the table of assignments, while all is well and when it is not, and
+ * what a node opens by the table.
+ */
 import { expect, test } from "vitest";
 import { memoryLeases } from "../../cluster/adapters/leases/leases.memory.ts";
 import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
@@ -15,7 +18,8 @@ const HANDLE: PartitionHandle = { drain: async () => {}, drop() {}, remove: asyn
 function world() {
   const clock = virtualClock();
   const store = memoryLeases(clock);
-  const join = (name: string) => {
+  const join = (name: string, handle = HANDLE) => {
+    const opened: string[] = [];
     let isCutOff = false;
     const through = (call: (...args: unknown[]) => Promise<unknown>) => {
       return async (...args: unknown[]): Promise<unknown> => {
@@ -29,7 +33,7 @@ function world() {
         typeof member === "function" && method !== "onTable" ? through(member) : member,
       ]),
     ) as unknown as Leases;
-    tableOwnership(
+    const ownership = tableOwnership(
       name,
       {
         clock,
@@ -45,14 +49,17 @@ function world() {
           return { survey, terms: { store_id, generation: 1, revision } };
         },
       },
-      async () => HANDLE,
+      async ({ partition, epoch }) => {
+        opened.push(`partition ${partition} under epoch ${epoch}`);
+        return handle;
+      },
     );
-    return { cutOff: () => void (isCutOff = true) };
+    return { ownership, opened, cutOff: () => void (isCutOff = true) };
   };
   return { clock, join, assigner: () => store.textOf(ASSIGNER) };
 }
 
-test("is replaced once it has been silent for 1.5 s, before its lease has lapsed", async () => {
+test("the assigner is replaced once it has been silent for 1.5 s, before its lease has lapsed", async () => {
   const { clock, join, assigner } = world();
   const first = join("a");
   await clock.advance(4_000);
@@ -66,7 +73,7 @@ test("is replaced once it has been silent for 1.5 s, before its lease has lapsed
   expect(await assigner()).toBe("b");
 });
 
-test("stays the assigner while it renews its lease", async () => {
+test("a node stays the assigner while it renews its lease", async () => {
   const { clock, join, assigner } = world();
   join("a");
   await clock.advance(4_000);
@@ -75,4 +82,19 @@ test("stays the assigner while it renews its lease", async () => {
     await clock.advance(600);
     expect(await assigner()).toBe("a");
   }
+});
+
+test("partitions that a node returns are not opened again under their epochs, by a table that comes before their readers are removed", async () => {
+  const { clock, join } = world();
+  const removed = Promise.withResolvers<void>();
+  const { ownership, opened } = join("a", { ...HANDLE, remove: () => removed.promise });
+  await clock.advance(4_000);
+  expect(opened).toHaveLength(PARTITIONS);
+  for (let partition = 0; partition < PARTITIONS; partition++) ownership.relinquish(partition);
+  join("b");
+  await clock.advance(4_000);
+  removed.resolve();
+  await clock.advance(4_000);
+  expect(opened.length).toBeGreaterThan(PARTITIONS);
+  expect([...new Set(opened)]).toEqual(opened);
 });

@@ -378,6 +378,10 @@ function forget(state: State, owned: OwnedPartition): void {
 /** From now on another node may own it. */
 function giveUp(state: State, partition: number, epoch: number): void {
   state.returned.set(partition, epoch);
+  sayReturned(state);
+}
+
+function sayReturned(state: State): void {
   state.isReturning = true;
   // All that are returned within one turn go with one renewal.
   queueMicrotask(() => {
@@ -390,16 +394,16 @@ async function giveBack(state: State, owned: OwnedPartition): Promise<void> {
   owned.isClosing = true;
   await owned.ready;
   if (!isHeld(state, owned)) return;
-  try {
-    await drainInTime(state, owned.handle!);
-    if (!isHeld(state, owned)) return;
-    forget(state, owned);
-    await owned.handle!.remove();
-  } catch (problem) {
-    state.log.warn("A partition could not be transferred", { partition: owned.partition, problem });
-    if (state.owned.get(owned.partition) === owned) forget(state, owned);
-  }
-  if (state.lease === owned.lease) giveUp(state, owned.partition, owned.epoch);
+  const { partition, epoch } = owned;
+  const warn = (problem: unknown) =>
+    state.log.warn("A partition could not be transferred", { partition, problem });
+  await drainInTime(state, owned.handle!).catch(warn);
+  if (!isHeld(state, owned)) return;
+  forget(state, owned);
+  // Before the next await: a table that arrived between would have it opened once more under its epoch.
+  state.returned.set(partition, epoch);
+  await owned.handle!.remove().catch(warn);
+  sayReturned(state);
 }
 
 // --- rounds, and the assigner -----------------------------------------------------------------------------------
