@@ -96,6 +96,7 @@ async function takeCourse(world: World, isCalm: boolean) {
     const watched = watch(name, { bus, documents });
     const sending = watchSending(name, {
       documents: ports.documents(watched.documents),
+      bus: ports.bus(watched.bus),
       leases: ports.leases(leases),
     });
     const node = await distributed(
@@ -105,7 +106,6 @@ async function takeCourse(world: World, isCalm: boolean) {
         random,
         newPartitions: partitions,
         ...sending,
-        bus: ports.bus(watched.bus),
       },
       { name, owns },
     );

@@ -35,6 +35,8 @@ const STOPPED_MS = 500;
 /** Two readings of clocks of whole milliseconds. */
 const ROUNDING_MS = 2;
 
+const LOOK_EVERY = 20;
+
 export interface Checker {
   readonly onStart: (start: Start) => void;
   readonly onPause: (origin: string, pause: Pause) => void;
@@ -45,12 +47,15 @@ export interface Checker {
     node: string,
     ports: { bus: Bus; documents: Documents },
   ) => { bus: Bus; documents: Documents };
-  /** A node's way to the leases and the store above all faults: what the node sends, when it does. */
+  /** A node's way to the leases, the bus and the store above all faults: what the node sends and hears, when it does. */
   readonly watchSending: (
     node: string,
-    ports: { leases: Leases; documents: Documents },
-  ) => { leases: Leases; documents: Documents };
-  /** Throws what does not hold at this moment. */
+    ports: { leases: Leases; bus: Bus; documents: Documents },
+  ) => { leases: Leases; bus: Bus; documents: Documents };
+  /**
+   * Throws what does not hold at this moment. Owners are looked at when a node has heard what may have it own more (a lease, a renewal, a
+   * reader), and in each LOOK_EVERYth call: to ask each node for each partition every time was half of a course's CPU time.
+   */
   readonly check: (nodes: Iterable<readonly [string, DistributedCluster]>) => void;
 }
 
@@ -79,6 +84,8 @@ export function checker(
   /** By node and partition, or by node where it has one lease: the lease, and when its last claim or renewal that was answered had been sent. */
   const leased = new Map<string, { readonly epoch: number; readonly sent_ms: number }>();
   const problems: string[] = [];
+  let hasGained = true;
+  let unseenCalls = 0;
 
   function onStart({ site, origin = `http://${site}`, crawl_delay_ms = 0, at_ms, granted_ms }: Start): void {
     for (const [of, apart_ms] of [
@@ -131,12 +138,14 @@ export function checker(
       async hold(name, ...rest) {
         const sent_ms = clock.mono();
         const revision = await leases.hold(name, ...rest);
+        hasGained = true;
         if (revision !== null && name !== ASSIGNER) leased.set(node, { epoch: 0, sent_ms });
         return revision;
       },
       async renewHeld(name, ...rest) {
         const sent_ms = clock.mono();
         const revision = await leases.renewHeld(name, ...rest);
+        hasGained = true;
         const held = leased.get(node);
         if (revision !== null && name !== ASSIGNER && held && sent_ms > held.sent_ms)
           leased.set(node, { epoch: 0, sent_ms });
@@ -145,12 +154,14 @@ export function checker(
       async create(partition, ...rest) {
         const sent_ms = clock.mono();
         const lease = await leases.create(partition, ...rest);
+        hasGained = true;
         if (lease) leased.set(placeOf(partition), { epoch: lease.epoch, sent_ms });
         return lease;
       },
       async renew(partition, owner, lease) {
         const sent_ms = clock.mono();
         const renewal = await leases.renew(partition, owner, lease);
+        hasGained = true;
         const held = leased.get(placeOf(partition));
         if (renewal.kind === "renewed" && held?.epoch === lease.epoch && sent_ms > held.sent_ms)
           leased.set(placeOf(partition), { epoch: lease.epoch, sent_ms });
@@ -161,6 +172,19 @@ export function checker(
         return leases.release(partition, lease);
       },
     };
+  }
+
+  function lookAtOwners(nodes: Iterable<readonly [string, DistributedCluster]>): void {
+    hasGained = false;
+    unseenCalls = 0;
+    owners.fill(undefined);
+    for (const [name, node] of nodes)
+      for (let partition = 0; partition < owners.length; partition++) {
+        if (!node.ownsPartition(partition)) continue;
+        const other = owners[partition];
+        if (other !== undefined) problems.push(`Partition ${partition} has two owners: ${other} and ${name}`);
+        owners[partition] = name;
+      }
   }
 
   return {
@@ -192,8 +216,16 @@ export function checker(
         },
       },
     }),
-    watchSending: (node, { leases, documents }) => ({
+    watchSending: (node, { leases, bus, documents }) => ({
       leases: watchLeases(node, leases),
+      bus: {
+        ...bus,
+        async subscribe(...args) {
+          const subscription = await bus.subscribe(...args);
+          hasGained = true;
+          return subscription;
+        },
+      },
       documents: {
         ...documents,
         put(collection, key, ...rest) {
@@ -203,15 +235,7 @@ export function checker(
       },
     }),
     check(nodes) {
-      owners.fill(undefined);
-      for (const [name, node] of nodes)
-        for (let partition = 0; partition < owners.length; partition++) {
-          if (!node.ownsPartition(partition)) continue;
-          const other = owners[partition];
-          if (other !== undefined)
-            problems.push(`Partition ${partition} has two owners: ${other} and ${name}`);
-          owners[partition] = name;
-        }
+      if (hasGained || ++unseenCalls >= LOOK_EVERY) lookAtOwners(nodes);
       if (problems.length > 0) throw new Error(problems.slice(0, 3).join("; "));
     },
   };

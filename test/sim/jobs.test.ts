@@ -152,8 +152,13 @@ async function takeCourse(world: World) {
     const [link, nodeClock] = [newLink(), world.nodeClock()];
     const faultyPorts = faulty(link, clock, random, owns ? chances : { ...chances, call_failed: 0 }, store);
     const watched = watch(name, { bus, documents });
-    const { documents: ownDocuments, leases: ownLeases } = watchSending(name, {
+    const {
+      documents: ownDocuments,
+      leases: ownLeases,
+      bus: ownBus,
+    } = watchSending(name, {
       documents: faultyPorts.documents(watched.documents),
+      bus: faultyPorts.bus(watched.bus),
       leases: faultyPorts.leases(leases),
     });
     const telemetry = silentTelemetry(),
@@ -179,7 +184,7 @@ async function takeCourse(world: World) {
         random,
         newPartitions: partitions,
         documents: ownDocuments,
-        bus: faultyPorts.bus(watched.bus),
+        bus: ownBus,
         leases: ownLeases,
       },
       { name, owns },
@@ -196,7 +201,9 @@ async function takeCourse(world: World) {
   const records = new Map<string, JobRecord>();
   const frozen = new Map<string, string>();
   const changed = new Set<string>();
+  let isCrawlChanged = true;
   world.onStored((collection, key, value) => {
+    if (key.startsWith(CRAWL)) isCrawlChanged = true;
     const [job_id, index] = key.split(":") as [string, string?];
     // Null: a power cut took the first version.
     if (collection === "job" && value === null) records.delete(key);
@@ -241,6 +248,8 @@ async function takeCourse(world: World) {
   };
 
   async function checkCrawl(): Promise<void> {
+    if (!isCrawlChanged) return;
+    isCrawlChanged = false;
     const job = await recordOf(CRAWL);
     const problems = job ? await crawlProblems(documents, CRAWL, job) : [];
     if (problems.length > 0) throw new Error(problems.slice(0, 3).join("; "));

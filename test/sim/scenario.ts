@@ -193,6 +193,7 @@ async function takeCourse(world: World, subject: Subject, usual: Chances): Promi
     const seen = worldOf(name, nodeClock);
     const sending = watchSending(name, {
       documents: faultyPorts.documents(watched.documents),
+      bus: faultyPorts.bus(watched.bus),
       leases: faultyPorts.leases(leases),
     });
     const node = await distributed(
@@ -202,7 +203,6 @@ async function takeCourse(world: World, subject: Subject, usual: Chances): Promi
         random,
         newPartitions: partitions,
         ...sending,
-        bus: faultyPorts.bus(watched.bus),
         roleActors: sends ? (subject.roleActors?.(seen) ?? []) : [],
         roleNetwork: { bus: faultyPorts.roleBus(roleBus), blobs: faultyPorts.blobs(blobs) },
         memory: byteBudget({ limit_bytes: MEMORY_BYTES, clock: nodeClock, metrics: SILENT_METRICS }),
