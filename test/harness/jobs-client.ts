@@ -31,7 +31,11 @@ export function client(service: Pick<Service, "call">) {
         const job = await read(job_id).catch(() => null);
         if (job?.finished_at != null) return job;
       }
-      throw new Error(`The job is not finished: ${JSON.stringify((await read(job_id)).counts)}`);
+      const { counts, items } = await read(job_id, "?include=items");
+      const open = items!.filter(({ status }) => status === "pending" || status === "queued");
+      throw new Error(
+        `The job is not finished: ${JSON.stringify(counts)}, of its first items ${JSON.stringify(open)}`,
+      );
     },
     async items(job_id: string, query = ""): Promise<JobItem[]> {
       const items: JobItem[] = [];
