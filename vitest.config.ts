@@ -57,8 +57,9 @@ export default defineConfig({
     // Once a run, not once a project.
     globalSetup: ["test/harness/engines.setup.ts", "test/harness/seed.global.ts"],
     provide: { seed },
-    // More than the two cores that CI has: tests of ports and scenarios wait half of their time.
-    maxWorkers: 5,
+    // Of a test that runs two nodes and a browser beside four such, steps with limits of ten seconds fail on a slow machine: five workers kept
+    // two cores busy at a load of 8 to 13.
+    maxWorkers: 3,
     sequence: { sequencer: SlowestFirst },
     reporters: report === undefined ? ["default"] : ["default", ciReporter(report)],
     projects: [
