@@ -267,7 +267,7 @@ describeOneBrowser("steps in a page", (openSetup) => {
           <select id=colour><option>red</option></select>`,
       },
     });
-    const short = { timeout_ms: 1_000, optional: true };
+    const short = { timeout_ms: 2_000, optional: true };
     const { outcomes, shortfall } = await take(`${site.origin}/`, [
       { type: "click", selector: "#hidden", ...short },
       { type: "click", selector: "#under", ...short },

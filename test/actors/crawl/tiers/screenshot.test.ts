@@ -47,7 +47,8 @@ async function coloursOf(it: BrowserSetup, { bytes, content_type }: Picture, poi
   });
   // Images load for a screenshot only.
   const wait_for = { selector: ".done", ms: 0 };
-  const { body, shortfall } = page(await it.fetch(`${site.origin}/`, { screenshot: WINDOW, wait_for }));
+  const patient = it.withLimits({ wait_for_ms: 15_000 });
+  const { body, shortfall } = page(await patient.fetch(`${site.origin}/`, { screenshot: WINDOW, wait_for }));
   if (shortfall) throw new Error(shortfall.detail);
   const colours = /class="done">([^<]*)</.exec(body.toString())![1]!.split(" ");
   return colours.map((colour) => nearest(colour));
@@ -141,13 +142,16 @@ describeBrowser("a screenshot", (openSetup, title) => {
   });
 
   test("waits for the selector, and shows what came with it", async () => {
-    const script = `setTimeout(() => { document.body.innerHTML = '<div class=late style="position:fixed;inset:0;background:rgb(255,0,0)">late</div>' }, 900)`;
-    const site = it.web.site({ "/": { body: `<p>${"early ".repeat(200)}<script>${script}</script>` } });
+    const changedAfter = (ms: number) => ({
+      body: `<p>${"early ".repeat(200)}<script>setTimeout(() => { document.body.innerHTML =
+        '<div class=late style="position:fixed;inset:0;background:rgb(255,0,0)">late</div>' }, ${ms})</script>`,
+    });
+    const site = it.web.site({ "/": changedAfter(900), "/much-later": changedAfter(15_000) });
     const wait_for = { selector: "div.late", ms: 0 };
     const { screenshot, body } = await fetch(`${site.origin}/`, { screenshot: WINDOW, wait_for });
     expect(body.toString()).toContain(">late</div>");
     expect(await coloursOf(it, screenshot!, [[600, 300]])).toEqual([RED]);
-    const early = await fetch(`${site.origin}/`, {});
+    const early = await fetch(`${site.origin}/much-later`, {});
     expect(early.body.toString()).toContain("<p>early early");
   });
 });
@@ -190,11 +194,9 @@ describeOneBrowser("limits of a screenshot, and what a page is waited for", (ope
   test("of a page of 100,000 pixels ends at 20,000, and says so; a WebP at 16,383", async () => {
     const body = "<body style='margin:0;background:rgb(0,0,255)'><div style='height:100000px'></div>";
     const site = it.web.site({ "/": { body } });
-    const pictures = [FULL, { ...FULL, type: "webp" } as const, WINDOW].map(async (screenshot) => {
-      const { screenshot: taken } = await fetch(`${site.origin}/`, { screenshot });
-      return taken!;
-    });
-    const taken = await Promise.all(pictures);
+    const taken: Picture[] = [];
+    for (const screenshot of [FULL, { ...FULL, type: "webp" } as const, WINDOW])
+      taken.push((await fetch(`${site.origin}/`, { screenshot })).screenshot!);
     expect(taken.map(({ height, truncated }) => [height, truncated])).toEqual([
       [20_000, true],
       [16_383, true],
