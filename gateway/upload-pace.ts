@@ -7,6 +7,8 @@
 const PACE_MS = 6_000;
 const PACE_BYTES = 96 * 1024;
 const UPLOAD_MAX_MS = 5 * 60_000;
+/** Checks that come this much apart are late: the process stood still, read nothing, and does not count that time. */
+const CHECKS_APART_MS = 1_000;
 export const TOO_SLOW =
   "the request body came too slowly: it must bring 16 KB a second and end within 300 s; send it compressed or in parts";
 
@@ -35,12 +37,16 @@ interface Window {
 
 export function uploadPace(): UploadPace {
   const windows = new Map<Upload, Window>();
+  let checked_ms = Infinity;
   return {
     add: (upload, now_ms) =>
       void windows.set(upload, { begun_ms: now_ms, since_ms: now_ms, bytes: upload.received_bytes }),
     remove: (upload) => void windows.delete(upload),
     check(now_ms) {
+      const stood_ms = Math.max(0, now_ms - checked_ms - CHECKS_APART_MS);
+      checked_ms = now_ms;
       for (const [upload, window] of windows) {
+        window.since_ms += stood_ms;
         const { received_bytes, isAwaited } = upload;
         const isWindowOver = now_ms - window.since_ms >= PACE_MS;
         const isSlow = isWindowOver && received_bytes - window.bytes < PACE_BYTES;

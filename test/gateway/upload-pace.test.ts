@@ -47,6 +47,22 @@ describe("a body", () => {
     expect(endOf(() => 0, 120, false)).toBe(null);
   });
 
+  test("is not ended for what a server could not read that stood still for ten seconds", () => {
+    const pace = uploadPace();
+    const ended: number[] = [];
+    let now_ms = 0;
+    const upload: Upload = { received_bytes: 0, isAwaited: true, onTooSlow: () => ended.push(now_ms) };
+    const checkUntil = (end_ms: number): void => {
+      for (; now_ms <= end_ms && ended.length === 0; now_ms += 500) pace.check(now_ms);
+    };
+    pace.add(upload, 0);
+    checkUntil(2_000);
+    now_ms = 12_000;
+    checkUntil(60_000);
+    // Counted are two seconds before, one of the ten, and three after.
+    expect(ended).toEqual([15_000]);
+  });
+
   test("that has arrived is not looked at any more", () => {
     const pace = uploadPace();
     let isEnded = false;
