@@ -12,7 +12,6 @@ const MAX_LINES = 150;
 /** A file and the function's name, and the one thing it does. */
 const ALGORITHMS: Readonly<Record<string, string>> = {
   "actors/work/jobs/frontier.ts frontier": "which item is next: lanes by site, pauses, cool-downs",
-  "actors/reading/article/meta.ts readMeta": "what a page's head says of it, one source after another",
   "actors/reading/article/tree.ts buildTree": "a tree of blocks from a stream of tags, without recursion",
   "cluster/adapters/bus/bus.nats.ts natsBus": "streams, consumers and acknowledgements of one connection",
   "cluster/adapters/egress/egress.proxy.ts egressProxy": "one proxy server: CONNECT, plain requests, limits",

@@ -236,16 +236,7 @@ export function readHtml(
   // A thread of short posts has no prose by the rules for articles, but lines that were chosen.
   const first_prose = long_prose >= 0 ? long_prose : (reliable.find(isLong) ?? -1);
   const { title, meta, about, needs_detector } = readMeta(
-    tree,
-    linked,
-    page.names,
-    unseen,
-    lines,
-    first_prose,
-    shown,
-    url,
-    now_ms,
-    kind,
+    { tree, linked, names: page.names, unseen, lines, first_prose, text: shown, url, now_ms, kind },
     choose,
   );
   const carried = shown.length < THIN_CHARS && !closed && !isShown ? ldBody(linked, about) : "";
