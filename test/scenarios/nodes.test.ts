@@ -239,6 +239,7 @@ describe.skipIf(missing)("nodes", () => {
     const answered = Promise.withResolvers<void>();
     const page = async () => (await answered.promise, { body: article("Held") });
     const pages = Array.from({ length: 12 }, () => sites.site({ "*": page, "/robots.txt": { status: 404 } }));
+    const jobs: string[] = [];
     for (const [n, { origin }] of pages.entries()) {
       const items = [1, 2, 3, 4, 5, 6].map((item) => ({ url: `${origin}/${item}` }));
       const created = await cluster.insist("POST", "/v1/batch/fetch", {
@@ -246,13 +247,20 @@ describe.skipIf(missing)("nodes", () => {
         items,
       });
       expect(created).toMatchObject({ status: 202 });
+      jobs.push(created.json.job_id);
     }
     // Whichever of its items comes first.
     const begun = () =>
       pages.filter(({ arrivals }) => arrivals.some(({ path }) => path !== "/robots.txt")).length;
     // A busy node that owns most of the sites sends eight requests and waits for their pages (actors/crawl/fetch/page-backlog.ts).
     await expect.poll(begun, { timeout: 60_000 }).toBeGreaterThanOrEqual(8);
-    const worker = cluster.nodes.find((node) => node.roles === "worker" && node.isRunning())!;
+    const ownersOf = async (shard_by: string, keys: readonly string[]) =>
+      new Set(await Promise.all(keys.map((key) => cluster.ownerOf(shard_by, key))));
+    const ofSites = await ownersOf(
+      "domain",
+      pages.map(({ origin }) => new URL(origin).hostname),
+    );
+    const worker = [...(await ownersOf("job", jobs))].find((owner) => ofSites.has(owner))!;
     worker.links.documents.cut();
     // Domains and jobs on that worker cannot store what comes now.
     answered.resolve();
