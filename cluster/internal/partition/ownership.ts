@@ -135,7 +135,10 @@ async function claimAll(state: OwnershipState, unclaimed: readonly number[]): Pr
   if (!terms || clock.mono() < state.claims_from_ms || state.isDraining) return;
   for (let from = 0; from < unclaimed.length && !state.isDraining; from += MAX_CLAIMS) {
     const claims = unclaimed.slice(from, from + MAX_CLAIMS);
-    await Promise.all(claims.map((partition) => claim(state, partition, terms)));
+    // All of them end before the round does: a claim that is answered in the next round would replace a later claim of the same partition.
+    const ends = await Promise.allSettled(claims.map((partition) => claim(state, partition, terms)));
+    const failed = ends.find((end) => end.status === "rejected");
+    if (failed) throw failed.reason;
   }
   const taken = unclaimed.flatMap((partition) => state.partitions.get(partition) ?? []);
   if (taken.length > 0)
