@@ -124,13 +124,19 @@ if (options.misses)
     if (missed > 0) console.log(`${page.id}  missed ${missed} of ${DEALS}  ${page.gold}  |  ${chosen}`);
   }
 
-if (options.write)
+if (options.write) {
+  const weights = all.map((weight) => Number(weight.toFixed(3)));
+  const digest = createHash("sha256").update(JSON.stringify(weights)).digest("hex");
   writeFileSync(
     "actors/reading/article/title-model.ts",
     `/**
  * Weights, learned and not written: one for each number of a title's candidate, in the order of actors/reading/article/title.ts.
  * Made by \`node bench/title.train.ts --write\` from gold titles (WCXB by M. Foley, CC-BY-4.0) of which none is in here.
  */
-export const TITLE_WEIGHTS: readonly number[] = [${all.map((weight) => Number(weight.toFixed(3))).join(", ")}];
+export const TITLE_WEIGHTS: readonly number[] = [${weights.join(", ")}];
+
+/** Of the weights, as JSON. */
+export const TITLE_WEIGHTS_SHA256 = "${digest}";
 `,
   );
+}

@@ -10,3 +10,6 @@ export const TITLE_WEIGHTS: readonly number[] = [
   -0.351, 0.832, 0.395, 0.287, 0.531, 0.222, 0.147, -0.005, -0.51, -0.288, 0.067, 0.042, 0.573, 0.581, -0.497,
   -0.315, 1.204, -0.566, -0.096,
 ];
+
+/** Of the weights, as JSON. */
+export const TITLE_WEIGHTS_SHA256 = "379073e040ffd65ecf7e24a20567143af23ff89aea3b0ab15099d3e9545df488";
