@@ -78,6 +78,8 @@ export interface Tree {
   readonly title: string;
   /** name, property, itemprop or http-equiv (lower case) and content, in document order. */
   readonly metas: readonly (readonly [string, string])[];
+  /** Names of microdata that meta elements give, with the node that the element stands in. */
+  readonly itemNames: readonly { readonly node: number; readonly name: string }[];
   readonly links: readonly Attributes[];
   /** The contents of JSON-LD scripts. */
   readonly jsonLd: readonly string[];
@@ -288,6 +290,7 @@ export function buildTree(html: string | HtmlSource, with_formatting = false): T
   const linked: boolean[] = [false];
   const attributes: (Attributes | null)[] = [null];
   const metas: [string, string][] = [];
+  const itemNames: { node: number; name: string }[] = [];
   const links: Attributes[] = [];
   const jsonLd: string[] = [];
   const scripts: string[] = [];
@@ -479,6 +482,8 @@ export function buildTree(html: string | HtmlSource, with_formatting = false): T
       if (content !== undefined && metas.length < 1_000) {
         for (const key of ["property", "name", "itemprop", "http-equiv"] as const)
           if (attributesHere?.[key]) metas.push([attributesHere[key].toLowerCase(), content]);
+        if (attributesHere?.["itemprop"] === "name")
+          itemNames.push({ node: stack[stack.length - 1]!, name: content });
       }
       return;
     }
@@ -690,6 +695,7 @@ export function buildTree(html: string | HtmlSource, with_formatting = false): T
     attributes,
     title: collapse(title ?? title_parts),
     metas,
+    itemNames,
     links,
     jsonLd,
     scripts,

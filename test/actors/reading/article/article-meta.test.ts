@@ -76,6 +76,11 @@ test.each([
   ],
   ["", '<p>By <a rel="author" href="/jw">Jonna Wikander</a></p>', "Jonna Wikander"],
   ["", '<div itemprop="author"><span itemprop="name">Jonna Wikander</span></div>', "Jonna Wikander"],
+  [
+    "",
+    '<div itemprop="author"><meta itemprop="name" content="Jonna Wikander">Harbour</div>',
+    "Jonna Wikander",
+  ],
   ["", '<div class="byline">Written by Jonna Wikander</div>', "Jonna Wikander"],
   ["", '<div class="ArticleByline">By JONNA WIKANDER | 4 March 2025</div>', "JONNA WIKANDER"],
   ["", "<p>Von Jonna Wikander</p>", "Jonna Wikander"],
