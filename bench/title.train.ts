@@ -135,7 +135,7 @@ if (options.write) {
  */
 export const TITLE_WEIGHTS: readonly number[] = [${weights.join(", ")}];
 
-/** Of the weights, as JSON. */
+/** SHA-256 of the weights as JSON, in hexadecimal. */
 export const TITLE_WEIGHTS_SHA256 = "${digest}";
 `,
   );

@@ -24,7 +24,7 @@ const SUSPECT_MS = 0.4;
 /** An exponential pattern takes seconds for 28 repetitions, a cubic one minutes for 3,000 characters; a quadratic one a few milliseconds for 800. */
 const PROBE_MS = 50;
 const MAX_GROWTH = 8;
-/** Of five rounds at most. */
+/** So many of at most five rounds decide. */
 const MOST_ROUNDS = 3;
 
 const textOf = ({ before, repeated, after }: Pump, chars: number): string =>

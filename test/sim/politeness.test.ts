@@ -52,9 +52,10 @@ const polite = (
     if (answer.kind === "refused") return null;
     const granted_ms = trueNow();
     const held = holdSlot({ site, ...run, work });
-    // Messages of an earlier run of the visit may come at any time.
-    const earlier = runs.get(item);
-    runs.set(item, run);
+    const isLate = !work.ownsKey() || work.signal.aborted;
+    // Messages of an earlier run of the visit may come at any time. A run that hears late of its slot is the earlier one itself.
+    const earlier = isLate ? undefined : runs.get(item);
+    if (!isLate) runs.set(item, run);
     if (earlier) client(Domain, site, "release", { ...earlier, origin, ...NO_ANSWER }).catch(() => {});
     if (!tells) await client(Domain, site, "recordSent", { ...run, origin });
     await sleep(chance(3) === 0 ? chance(1_500) : chance(30));

@@ -11,5 +11,5 @@ export const TITLE_WEIGHTS: readonly number[] = [
   -0.315, 1.204, -0.566, -0.096,
 ];
 
-/** Of the weights, as JSON. */
+/** SHA-256 of the weights as JSON, in hexadecimal. */
 export const TITLE_WEIGHTS_SHA256 = "379073e040ffd65ecf7e24a20567143af23ff89aea3b0ab15099d3e9545df488";
