@@ -57,8 +57,7 @@ export default defineConfig({
     // Once a run, not once a project.
     globalSetup: ["test/harness/engines.setup.ts", "test/harness/seed.global.ts"],
     provide: { seed },
-    // Of a test that runs two nodes and a browser beside four such, steps with limits of ten seconds fail on a slow machine: five workers kept
-    // two cores busy at a load of 8 to 13.
+    // Five kept two cores at a load of 8 to 13, where steps of browsers and clusters with limits of ten seconds failed on a slow machine.
     maxWorkers: 3,
     sequence: { sequencer: SlowestFirst },
     reporters: report === undefined ? ["default"] : ["default", ciReporter(report)],

@@ -35,6 +35,7 @@ const STOPPED_MS = 500;
 /** Two readings of clocks of whole milliseconds. */
 const ROUNDING_MS = 2;
 
+/** Owners are looked at in so many calls at least once, although no node has heard what may have it own more. */
 const LOOK_EVERY = 20;
 
 export interface Checker {
@@ -54,7 +55,7 @@ export interface Checker {
   ) => { leases: Leases; bus: Bus; documents: Documents };
   /**
    * Throws what does not hold at this moment. Owners are looked at when a node has heard what may have it own more (a lease, a renewal, a
-   * reader), and in each LOOK_EVERYth call: to ask each node for each partition every time was half of a course's CPU time.
+   * reader), and in each LOOK_EVERYth call: each node is asked for each partition.
    */
   readonly check: (nodes: Iterable<readonly [string, DistributedCluster]>) => void;
 }

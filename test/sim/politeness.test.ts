@@ -19,7 +19,7 @@ import {
   WANT_MS,
 } from "./scenario.ts";
 import { isRepeated, onSeed, seeds } from "./seeds.ts";
-import type { SlotRun } from "./slots.ts";
+import { isUnderWay, type SlotRun } from "./slots.ts";
 import { visitor, Visits } from "./visitor.ts";
 
 const SLOTS = 2;
@@ -52,14 +52,14 @@ const polite = (
     if (answer.kind === "refused") return null;
     const granted_ms = trueNow();
     const held = holdSlot({ site, ...run, work });
-    const isLate = !work.ownsKey() || work.signal.aborted;
+    const isLate = !isUnderWay({ work });
     // Messages of an earlier run of the visit may come at any time. A run that hears late of its slot is the earlier one itself.
     const earlier = isLate ? undefined : runs.get(item);
     if (!isLate) runs.set(item, run);
     if (earlier) client(Domain, site, "release", { ...earlier, origin, ...NO_ANSWER }).catch(() => {});
     if (!tells) await client(Domain, site, "recordSent", { ...run, origin });
     await sleep(chance(3) === 0 ? chance(1_500) : chance(30));
-    if (!work.ownsKey() || work.signal.aborted) {
+    if (!isUnderWay({ work })) {
       held.releasing();
       // As a fetch does. It arrives late, where a later run of the visit may have the slot.
       client(Domain, site, "release", { ...run, origin, ...NO_ANSWER }).catch(() => {});

@@ -44,7 +44,9 @@ export interface Slots {
   readonly leaked: () => readonly string[];
 }
 
-const isUnderWay = ({ work }: SlotRun): boolean => work.ownsKey() && !work.signal.aborted;
+/** Whether the run still has its key, so that it may send. */
+export const isUnderWay = ({ work }: Pick<SlotRun, "work">): boolean =>
+  work.ownsKey() && !work.signal.aborted;
 
 const nameOf = ({ fetch_id, run_id }: Pick<SlotRun, "fetch_id" | "run_id">): string =>
   `${fetch_id} ${run_id}`;

@@ -240,13 +240,13 @@ function noteLinked({ tree, unseen, authors }: Around, node: number): void {
 }
 
 function noteDeclared({ tree, unseen, authors }: Around, node: number): void {
+  if (authors.itemprop.length >= 6) return;
   let name = tree.attributes[node]?.["content"] ?? "";
   for (let j = node + 1; name === "" && j < tree.end[node]! && j < node + 60; j += 1)
     if (tree.attributes[j]?.["itemprop"] === "name")
       name = tree.attributes[j]?.["content"] ?? nodeText(tree, j, 120, unseen);
   name ||= tree.itemNames.find((item) => item.node >= node && item.node < tree.end[node]!)?.name ?? "";
-  if (authors.itemprop.length < 6)
-    authors.itemprop.push(name || (userIn(tree, node, unseen) ?? nodeText(tree, node, 120, unseen)));
+  authors.itemprop.push(name || (userIn(tree, node, unseen) ?? nodeText(tree, node, 120, unseen)));
 }
 
 function noteNamed({ tree, unseen, authors }: Around, node: number): void {
